@@ -94,7 +94,7 @@ pub struct JudgedClaim {
     pub verdict: Verdict,
 }
 
-/// All claims, in the documents' order. Fails only if the shipped data is damaged; a test ensures that it is not.
+/// All claims, in the documents' order. Fails only if the shipped data is damaged, which a test rules out.
 pub fn all() -> serde_json::Result<Vec<JudgedClaim>> {
     serde_json::from_str(VERDICTS)
 }

@@ -26,8 +26,8 @@ pub struct Machine {
     pub title: &'static str,
     /// The published output and results, deflated.
     packed: &'static [u8],
-    /// Why no result of a default run is comparable with this machine's results, and what to run instead; `None` if any
-    /// result is comparable.
+    /// Why no result of a default run is comparable with this machine's results, and the command to run instead; `None` if
+    /// any result is comparable.
     pub apart: Option<&'static str>,
     /// When the results were published, RFC 3339; empty if the text has no date.
     published: &'static str,
@@ -42,7 +42,7 @@ pub fn find(name: &str) -> Option<&'static Machine> {
     MACHINES.iter().find(|machine| machine.name == name)
 }
 
-/// The machines that an unknown name may mean: the machine whose name differs by a typo, otherwise names that begin with the unknown
+/// Suggestions for an unknown name: the machine whose name differs by a typo; otherwise names that begin with the unknown
 /// name, then names that contain it.
 pub fn find_meant(name: &str) -> Vec<&'static str> {
     let names = || MACHINES.iter().map(|machine| machine.name);
@@ -58,7 +58,7 @@ pub fn find_meant(name: &str) -> Vec<&'static str> {
     }
 }
 
-/// The records of all machines except the one with this name, each with its own name in the form `reference:NAME`.
+/// The records of all machines except the one with this name, each with its name in the form `reference:NAME`.
 pub fn records_but(name: &str, version: &str) -> Vec<(String, Record)> {
     let others = MACHINES.iter().map(|machine| (format!("{PREFIX}{}", machine.name), machine));
     let others = others.filter(|(other, _)| other != name);

@@ -4,8 +4,8 @@
 
 use proc_macro::{Delimiter, Ident, Punct, Spacing, TokenStream, TokenTree};
 
-/// `path; "code", "words with {places}", place = value, …` as `path::text!(@all …)` with each placeholder without a value appended as the
-/// variable of its name.
+/// Expands `path; "code", "words with {places}", place = value, …` to `path::text!(@all …)`. For each placeholder without a value, the
+/// variable of the same name is appended.
 #[proc_macro]
 pub fn with_captured(input: TokenStream) -> TokenStream {
     let mut tokens = input.into_iter();

@@ -7,10 +7,10 @@ use record::text::Value;
 use record::units::figure;
 use record::{Label, Measurement, Record, Text, detail, metrics, text};
 
-/// Rates within this share of the best rate over all sizes count as leveled off.
+/// Rates count as leveled off if they are within this share of the best rate over all sizes.
 const LEVEL: f64 = 0.05;
 
-/// Rates for one number of threads and one placement, by block size.
+/// The rates of one thread count and one placement, by block size.
 type Rates<'a> = BTreeMap<u64, &'a Measurement>;
 
 /// A record's throughputs by workload, threads and block size.
@@ -18,7 +18,7 @@ type Rates<'a> = BTreeMap<u64, &'a Measurement>;
 pub struct BlockSizes<'a>(HashMap<&'a str, BTreeMap<(Option<u64>, &'a str), Rates<'a>>>);
 
 impl<'a> BlockSizes<'a> {
-    /// Of a record.
+    /// Collects the throughputs of a record.
     pub fn from_record(record: &'a Record) -> Self {
         let mut all = Self::default();
         let is_rate = |m: &&Measurement| m.value() > 0.0 && m.value().is_finite();
@@ -54,12 +54,12 @@ impl<'a> BlockSizes<'a> {
         place.is_none_or(|(workload, bytes)| self.level(workload).contains(&bytes))
     }
 
-    /// Whether a rate is clearly below that of a smaller block.
+    /// Whether a rate is clearly below the rate of a smaller block.
     pub(crate) fn falls_out(&self, m: &Measurement) -> bool {
         self.find_faster(m).is_some()
     }
 
-    /// Explains a rate below that of a smaller block: a larger block needs less work per byte.
+    /// Explains why a rate below the rate of a smaller block is an outlier: a larger block needs less work per byte.
     pub fn remark(&self, m: &Measurement) -> Option<Text> {
         let (bytes, best) = self.find_faster(m)?;
         let is_bytes = best.detail.get(detail::WORK) == Some("B");
@@ -71,7 +71,7 @@ impl<'a> BlockSizes<'a> {
         ))
     }
 
-    /// The outlier sizes of a workload, each with its relative deficit.
+    /// The outlier sizes of a workload, each with the relative deficit of its rate.
     pub(crate) fn fallen(&self, workload: &str) -> BTreeMap<u64, f64> {
         let mut fallen = BTreeMap::new();
         for m in self.0.get(workload).into_iter().flat_map(BTreeMap::values).flat_map(BTreeMap::values) {
@@ -148,7 +148,7 @@ pub(crate) mod tests {
         let share = sizes.fallen("openssl speed aes-256-ige")[&8192];
         assert!((share - 0.0945).abs() < 1e-4, "{share}");
         assert_eq!(sizes.level("openssl speed aes-256-ige"), [64, 256, 1024].into());
-        // Small blocks are slower on every machine: those fall out of nothing, and decide nothing either.
+        // Small blocks are slower on every machine, so they are neither outliers nor a basis for conclusions.
         let kunpeng = openssl(96, 96, &KUNPENG);
         let sizes = BlockSizes::from_record(&kunpeng);
         assert!(kunpeng.measurements.iter().all(|m| sizes.remark(m).is_none()));

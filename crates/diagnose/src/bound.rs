@@ -1,4 +1,4 @@
-//! What limits a command, in words, from the results of `linespeed stat` and the machine's ceilings. The answer is the first cause; each
+//! The bottleneck of a command, from the results of `linespeed stat` and the machine's ceilings. The first cause is the answer; each
 //! cause has the share of time that it explains.
 
 mod convoy;
@@ -22,21 +22,21 @@ use crate::figures::{Place, cite_fact};
 use crate::record_index::RecordIndex;
 use crate::tables::{rows, sentences, template};
 
-/// Shorter commands mostly measure process start and exit, and are not sampled.
+/// Shorter commands mostly consist of process start and exit, and are not sampled.
 const SHORT: f64 = 0.02;
-/// The same limit for commands without a sample: on a busy machine, the first sample is taken late.
+/// The limit for commands without a sample: on a busy machine, the first sample is taken late.
 const SHORT_UNSEEN: f64 = 0.1;
 /// Minimum number of samples for a decision based on samples.
 const ENOUGH_LOOKS: f64 = 20.0;
 /// The share of CPU time that the last sample before each thread's end may miss.
 const UNSEEN: f64 = 0.1;
-/// A cause that explains a smaller share of the time is not mentioned.
+/// A cause is not mentioned if it explains a smaller share of the time.
 const WORTH: f64 = 0.1;
-/// A cause that explains a smaller share does not bound a command.
+/// A cause does not count as the bottleneck if it explains a smaller share.
 const FIRST: f64 = 0.25;
-/// Maximum share of the command's CPUs in use if a CPU was free.
+/// Below this share of the command's CPUs in use, a CPU was free.
 const ROOM: f64 = 0.8;
-/// The texts of verdicts on commands, and the advice.
+/// The sentences of verdicts on commands, and the advice.
 const WORDS: &str = include_str!("bound/words.txt");
 
 /// The advice on a cause.
@@ -53,12 +53,12 @@ fn verdict(key: &str) -> Template {
     found.unwrap_or(Template::new("", ""))
 }
 
-/// The kind with this word in JSON, which is also that of a level of memory.
+/// The kind with this word in JSON; memory levels use the same words.
 fn kind(word: &str) -> BoundKind {
     word.parse().unwrap_or_else(|_| BoundKind::Other(word.to_owned()))
 }
 
-/// Above this share, a cause is mentioned second, after the main one.
+/// Above this share, a cause is mentioned after the main one.
 const SECOND: f64 = 0.2;
 
 /// The results of a command, read from a record.
@@ -75,7 +75,7 @@ struct Facts<'a> {
     threads: Vec<(String, f64)>,
 }
 
-/// A cause that used time.
+/// A cause of lost or used time.
 struct Cause {
     by: BoundBy,
     /// The kind of the cause.
@@ -156,7 +156,7 @@ impl<'a> Facts<'a> {
         (self.cpu() / self.wall).min(1.0)
     }
 
-    /// Run-queue time of the command's threads, summed over threads, s. The kernel counts threads throttled by a quota as ready, but a
+    /// Run-queue time of the command's threads, summed over threads, s. The kernel counts threads throttled by a quota as runnable, but a
     /// quota is a separate cause.
     fn without_a_cpu(&self) -> f64 {
         (self.runnable - self.around().throttled_seconds.unwrap_or(0.0).max(0.0)).max(0.0)
@@ -185,15 +185,15 @@ impl<'a> Facts<'a> {
         self.index.figures_of(metrics::CORE_IPC).find(counted)
     }
 
-    /// Whether much of the command's CPU time was used by unsampled threads, and the samples are too few to decide.
+    /// Whether unsampled threads used much of the command's CPU time, and there are too few samples to decide.
     fn hardly_seen(&self) -> bool {
         let seen = self.time.detail.get(detail::THREADS_SEEN).map_or(f64::INFINITY, |seen| seen.seen_seconds);
         let looks = self.looks().all as f64;
-        // A thread that hardly ran hardly waited for a CPU.
+        // Threads that hardly ran hardly waited for a CPU.
         looks > 0.0 && looks < ENOUGH_LOOKS && self.cpu() - seen > UNSEEN * self.cpu().max(self.wall)
     }
 
-    /// Whether the command exited before the first sample; false if the record does not contain this.
+    /// Whether the command exited before the first sample; false if the record does not show this.
     fn unseen(&self) -> bool {
         self.time.detail.get(detail::LOOKS).is_some_and(|looks| looks.all == 0)
     }
@@ -206,12 +206,12 @@ impl<'a> Facts<'a> {
         self.time.detail.get(detail::LOOKS).unwrap_or_default()
     }
 
-    /// The causes for which the command's threads waited, whether or not other threads ran.
+    /// The reasons for which the command's threads waited, whether or not other threads ran.
     fn waits(&self) -> ThreadWaits {
         self.time.detail.get(detail::WAITS).unwrap_or_default()
     }
 
-    /// The effects of changes in its environment on the command.
+    /// The effects of changes in the command's environment.
     fn probes(&self) -> Vec<Probe> {
         self.time.detail.get(detail::PROBES).unwrap_or_default()
     }
@@ -230,9 +230,9 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// A characterization of the program; not a cause.
+/// Characteristics of a program, not causes.
 const SHAPES: [BoundBy; 2] = [BoundBy::OneThread, BoundBy::Imbalance];
-/// Its want of CPUs and its waits. All other causes within it limit it on the CPUs that it uses.
+/// The program's lack of CPUs and its waits. All its other causes limit it on the CPUs that it uses.
 const WAITS: [BoundBy; 3] = [BoundBy::Waiting, BoundBy::Lock, BoundBy::TooFewCpus];
 
 fn distance(a: f64, b: f64) -> f64 {
@@ -247,7 +247,7 @@ fn state<'a>(index: &'a RecordIndex<'a>, name: &str) -> Option<&'a Measurement> 
     })
 }
 
-/// What limited the command of a record; `None` without a command.
+/// The bottleneck of a record's command; `None` without a command.
 pub fn bound(index: &RecordIndex) -> Option<Bound> {
     let facts = Facts::from_index(index)?;
     let mut evidence = base_evidence(&facts);
@@ -280,25 +280,25 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
     ];
     let mut causes: Vec<Cause> = rules.iter().filter_map(|rule| rule(&facts)).collect();
     sampled::add(&mut causes, &facts, facts.user / facts.cpu().max(1e-9) * facts.on_cpu());
-    // Threads contending for one lock spend time in the kernel for it and run alternately: more CPUs or larger reads do not help.
+    // Threads contending for one lock spend kernel time on it and run alternately: more CPUs or larger reads do not help.
     if causes.iter().any(|cause| cause.by == BoundBy::Lock && cause.share >= SECOND) {
         causes.retain(|cause| ![BoundBy::Kernel, BoundBy::TooFewCpus].contains(&cause.by));
     }
-    // Threads throttled by a quota count as ready, though not to the microsecond: if a CPU was free, no other process had it.
+    // Threads throttled by a quota count as runnable, but not exactly: if a CPU was free, no other process delayed them.
     let has_room = time::used_by_others(&facts).is_some_and(|other| other + facts.used() < ROOM * facts.cpus);
     if has_room && causes.iter().any(|cause| cause.by == BoundBy::Quota && cause.share >= SECOND) {
         causes.retain(|cause| ![BoundBy::CpuContention, BoundBy::TooFewCpus].contains(&cause.by));
     }
-    // More CPUs let threads take more lines from each other; the kernel time is then for the lock in such a line.
+    // With more CPUs, threads take more lines from each other; kernel time is then due to a lock in such a line.
     if causes.iter().any(|cause| cause.by == BoundBy::OwnThreads && cause.share >= SECOND) {
         let at_locks = facts.waits().get("lock").is_some_and(|waits| waits.again > 0);
         causes.retain(|cause| cause.by != BoundBy::TooFewCpus && !(at_locks && cause.by == BoundBy::Kernel));
     }
-    // While its threads are stuck, another thread's sleep delays nothing.
+    // While threads are stuck, another thread's sleep delays nothing.
     if causes.iter().any(|cause| cause.by == BoundBy::Lock && cause.share >= 1.0) {
         causes.retain(|cause| cause.by != BoundBy::Waiting);
     }
-    // What it did with its CPUs relates to the time it had them.
+    // Other causes are relative to the time in which the command had its CPUs.
     let outside = causes.iter().filter(|c| c.is_outside()).map(|c| c.share).fold(0.0, f64::max);
     let own = |cause: &Cause| match cause.is_outside() || cause.by == BoundBy::Waiting {
         true => cause.share,
@@ -306,13 +306,13 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
     };
     causes.retain(|cause| own(cause) >= WORTH);
     causes.sort_by(|a, b| b.share.total_cmp(&a.share));
-    // An outside limit makes a command look as if it used few CPUs. Its own waits remain its own.
+    // An outside limit makes a command look as if it used few CPUs, but does not explain the command's own waits.
     if let Some(at) = causes.iter().position(|cause| cause.is_outside() && cause.share >= FIRST)
         && causes[..at].iter().all(|cause| ![BoundBy::Waiting, BoundBy::Lock].contains(&cause.by))
     {
         causes[..=at].rotate_right(1);
     }
-    // What one thread waits for precedes that there was one thread. Kernel time without a known purpose is no answer.
+    // A single thread's wait precedes the fact that it was single. Kernel time without a known purpose is no answer.
     let is_known = |cause: &Cause| cause.by != BoundBy::Kernel || cause.kind.is_some();
     let is_inside =
         |cause: &Cause| !cause.is_outside() && !SHAPES.contains(&cause.by) && !WAITS.contains(&cause.by);
@@ -324,7 +324,7 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
         causes[..=at].rotate_right(1);
     }
     let compute = core::compute(&facts);
-    // A cause that explains a small share stands beside what the command did in the rest of the time.
+    // A cause that explains a small share follows the description of the rest of the time.
     if causes.first().is_none_or(|first| first.share < FIRST) {
         causes.insert(0, compute);
     }
@@ -335,10 +335,10 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
             held(b).cmp(&held(a)).then(late(a).cmp(&late(b))).then(own(b).total_cmp(&own(a)))
         });
     }
-    // Samples may find what no probe slows: a load that waits for memory needs no bandwidth.
+    // Samples may find a cause that probes cannot: a load that waits for memory needs no bandwidth.
     let of_memory = [BoundBy::MemoryLatency, BoundBy::MemoryBandwidth, BoundBy::Cache];
     let needs_memory = causes.iter().any(|cause| of_memory.contains(&cause.by));
-    // Beside what others took stands what it did itself.
+    // Causes from outside are followed by the command's own.
     let others = causes.iter().take_while(|cause| cause.is_outside()).count();
     let mut causes = causes.into_iter();
     let first = causes.next()?;
@@ -352,7 +352,7 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
     Some(Bound { evidence, ..answer })
 }
 
-/// The first cause, those beside it, and what follows all.
+/// Combines the first cause, further causes, and a final remark.
 fn answer(first: Cause, besides: impl IntoIterator<Item = Cause>, more: Option<Text>) -> Bound {
     let Cause { by, kind, mut says, advice, mut evidence, .. } = first;
     let mut advice = vec![advice];
@@ -368,12 +368,12 @@ fn answer(first: Cause, besides: impl IntoIterator<Item = Cause>, more: Option<T
 
 const TOO_SHORT: Template = Template {
     code: "bound-too-short",
-    words: "Took {wall}: too short for a verdict, since fork, exec and wait are included.",
+    words: "Took {wall}: too short for a verdict, because fork, exec and wait are included.",
 };
 /// The introduction of the second cause.
 const BESIDES: Template = Template { code: "bound-besides", words: "Besides:" };
 
-/// The evidence behind every answer.
+/// The evidence for every answer.
 fn base_evidence(facts: &Facts) -> Vec<Evidence> {
     let took = text!("took {value}", value = facts.time);
     let mut all = vec![cite_fact(took, facts.time)];
@@ -386,12 +386,12 @@ fn base_evidence(facts: &Facts) -> Vec<Evidence> {
     all
 }
 
-/// The place of a detail of the command in the record.
+/// The path of a detail of the command in the record.
 fn detail(name: &str) -> String {
     format!("workload.time workload=command, detail {name}")
 }
 
-/// A share in whole percent with its interval; if the count is zero, the upper limit.
+/// Formats a share in whole percent with its interval; if the count is zero, only the upper limit.
 fn share(share: Share) -> Text {
     let percent = |share: f64| format!("{:.0}", share * 100.0);
     if share.count == 0 || share.share < 0.005 {

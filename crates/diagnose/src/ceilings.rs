@@ -1,4 +1,4 @@
-//! The ceilings of a machine, from its records, with which a command is compared.
+//! The ceilings of a machine, which result from its records. Commands are compared with these ceilings.
 
 use std::collections::BTreeMap;
 
@@ -24,13 +24,13 @@ pub(crate) fn collect_ceilings(record: &Record) -> Ceilings {
     let clocks = || sure(metrics::CORE_CLOCK).filter(|m| m.labels.word(Label::Vector) == Some("scalar"));
     let of_all = clocks().filter(|m| m.labels.word(Label::Active) == Some("all")).map(Measurement::value);
     let of_all: Vec<f64> = of_all.filter(|hz| hz.is_finite()).collect();
-    // What a miss of the last cache moves is a line read.
+    // Each miss of the last cache transfers one line.
     let reads = || {
         record.measurements_of(metrics::MEMORY_BANDWIDTH).filter(|m| m.labels.word(Label::Op) == Some("read"))
     };
     let usable = |m: &&Measurement| m.doubt.is_none() && crate::resources::beyond_caches(record, m);
     let one = reads().filter(|m| m.labels.count(Label::Threads) == Some(1)).filter(usable);
-    // All are those of the machine, not those under a run's limits.
+    // All ceilings apply to the whole machine, regardless of the limits of a run.
     let threads = reads().filter_map(|m| m.labels.count(Label::Threads)).max();
     let cores = record.machine.one_cpu_a_core(&record.machine.allowed_cpus()).len() as u64;
     let every = reads().filter(|m| m.labels.count(Label::Threads) == threads && threads >= Some(cores));
@@ -50,7 +50,7 @@ pub(crate) fn collect_ceilings(record: &Record) -> Ceilings {
     }
 }
 
-/// The latency curve, if a reliable one was measured.
+/// The latency curve, if a reliable curve was measured.
 fn curve(record: &Record) -> Vec<CurvePoint> {
     let index = RecordIndex::new(record);
     let sure = index
@@ -64,7 +64,7 @@ fn curve(record: &Record) -> Vec<CurvePoint> {
     if points.len() < latency_curve::LEAST_POINTS { Vec::new() } else { points }
 }
 
-/// The probe's latency under increasing load; empty if fewer than three loads have reliable results.
+/// The probe's latency under increasing load; empty if fewer than three load levels have reliable results.
 fn probe_curve(record: &Record) -> Vec<ProbePoint> {
     let sure = record.measurements_of(metrics::PROBE_LATENCY).filter(|m| m.doubt.is_none());
     let points = sure.filter_map(|m| {
@@ -76,8 +76,8 @@ fn probe_curve(record: &Record) -> Vec<ProbePoint> {
     if points.len() < 3 { Vec::new() } else { points }
 }
 
-/// The known ceilings, replaced by new results if these are better, since other load only reduces results. Each new ceiling has the
-/// date and the file of its record.
+/// The known ceilings, each replaced by the new result if that is better, because load from other processes can only reduce results. Each
+/// new ceiling has the date and the file of its record.
 pub(crate) fn update_ceilings(old: Ceilings, new: Ceilings, day: &str, file: Option<&str>) -> Ceilings {
     let mut all = old;
     let mut better = Vec::new();
@@ -102,12 +102,12 @@ pub(crate) fn update_ceilings(old: Ceilings, new: Ceilings, day: &str, file: Opt
             better.push(name.to_owned());
         }
     }
-    // The end of the caches may change with the host's placement: the newest record counts.
+    // The size of the caches may change with the host's placement, so the newest record counts.
     if !new.curve.is_empty() && new.curve != all.curve {
         all.curve = new.curve;
         better.push("curve".to_owned());
     }
-    // A curve comes from one run: the quieter one's, by its latency without load.
+    // A curve is taken from a single run: the quieter one, judged by the latency without load.
     let idle = |curve: &[ProbePoint]| curve.first().map(|point| point.ns);
     if let Some(new_idle) = idle(&new.probe)
         && idle(&all.probe).is_none_or(|known| new_idle < known)

@@ -1,5 +1,5 @@
-//! Compares a machine with its baseline: different facts, slower results, and facts that could not be checked. A current record is compared
-//! with a record of the healthy machine.
+//! Compares a machine with its baseline, that is, a current record with a record of the healthy machine. Reports facts that differ, results
+//! that are slower, and facts that could not be checked.
 
 use record::baseline::{ClassBaseline, ClassFigure};
 use record::check::{Busy, Check, FactOff, Figure, Outcome};
@@ -13,17 +13,16 @@ use crate::comparison::name_alone;
 use crate::cpu_accounting::used_by_others;
 use crate::tables::rows;
 
-/// The minimum deviation reported if only one record is known; smaller deviations occur from run to run on one machine.
+/// The minimum reported deviation if only one record of the baseline is known; smaller deviations occur between runs on one machine.
 const BOUND: f64 = 0.1;
-/// The same if the spread within the class is known, and the minimum number of standard deviations.
+/// The minimum reported deviation if the spread within the class is known, and the minimum number of standard deviations.
 const BOUND_IN_CLASS: f64 = MUCH;
 const DEVIATIONS: f64 = 3.0;
 
-/// The maximum share of all CPUs used by other processes: results of a thread on one of these CPUs may be wrong by as
-/// much.
+/// The maximum share of all CPUs that other processes may use. The results of a thread on one of these CPUs may be wrong by the same share.
 const BUSY: f64 = 0.05;
 
-/// Results that vary from day to day, such as the time used by other processes. They are not a property of the machine, unless the spread
+/// Results that vary from day to day, such as the CPU time of other processes. They do not characterize the machine, unless the spread
 /// within the class is known.
 const HELD: [Metric; 8] = [
     metrics::CORE_CLOCK,
@@ -37,23 +36,22 @@ const HELD: [Metric; 8] = [
 ];
 
 const MEMORY: &str = "comparison-fact-memory";
-/// Maximum difference in memory size that counts as equal: the kernel reserves a share of memory that depends on its
-/// version.
+/// Maximum difference between memory sizes that count as equal. The kernel reserves a share of memory, which depends on the kernel version.
 const MEMORY_ALIKE: f64 = 0.03;
 
-/// The path of caches in a record.
+/// The path of the caches in a record.
 const CACHES: &str = "machine.caches";
 
-/// The baseline class to which a machine belongs according to its facts, or the nearest class and its differences; `None` if there are no
-/// classes.
+/// Checks a machine against the baseline class to which it belongs according to its facts, or otherwise against the nearest class, with the
+/// differences; `None` if there are no classes.
 pub fn check_nearest<'a>(here: &Record, classes: &'a [ClassBaseline]) -> Option<(Check, &'a ClassBaseline)> {
     let facts = |class: &ClassBaseline| check(here, &class.record, None, &class.figures);
     let all = classes.iter().map(|class| (facts(class), class));
     all.min_by_key(|(check, _)| (check.outcome == Outcome::OtherClass, check.facts.len()))
 }
 
-/// Compares a machine's record with a baseline's. `comparison` compares the two if results were measured, with the baseline first.
-/// `class` is the spread of the machines that the baseline represents, if it represents several.
+/// Compares a machine's record with the record of a baseline. If results were measured, `comparison` compares the two records, with the
+/// baseline first. `class` contains the spread of the machines that the baseline represents, if there are several.
 pub fn check(here: &Record, base: &Record, comparison: Option<&Comparison>, class: &[ClassFigure]) -> Check {
     let Held { differ: mut facts, not_seen, agree, neither, of_kind } = hold(here, base);
     let codes: Vec<String> = facts.iter().map(|fact| fact.code.clone()).collect();
@@ -69,7 +67,7 @@ pub fn check(here: &Record, base: &Record, comparison: Option<&Comparison>, clas
     let rows = comparison.iter().flat_map(|comparison| &comparison.rows);
     let rows = rows.filter(|_| !of_kind);
     let mut figures: Vec<Figure> = rows.filter_map(|row| figure_of(row, class)).collect();
-    // CPU and cache shares left by others are not what the machine can do.
+    // The shares of CPU and cache that other processes leave free do not characterize the machine.
     let busy = comparison.and_then(|_| busy(here)).filter(|_| !figures.is_empty());
     figures.iter_mut().for_each(|figure| figure.slow &= busy.is_none());
     figures.sort_by(|a, b| b.slow.cmp(&a.slow).then(a.speed.total_cmp(&b.speed)));
@@ -86,7 +84,7 @@ pub fn check(here: &Record, base: &Record, comparison: Option<&Comparison>, clas
     Check { outcome, facts, not_seen, alike: agree.len(), agree, neither, figures, busy }
 }
 
-/// Other programs, if they used more than [`BUSY`] of the CPUs during the measurement.
+/// Other processes, if they used more than [`BUSY`] of all CPUs during the measurement.
 fn busy(here: &Record) -> Option<Busy> {
     let cpus = here.machine.counts.cpus_online?;
     let by_others = used_by_others(here)?;
@@ -96,7 +94,7 @@ fn busy(here: &Record) -> Option<Busy> {
 /// The facts of two records, compared with each other.
 #[derive(Default)]
 struct Held {
-    /// The facts that differ; if the two machines are of different classes, only those that define a class.
+    /// The facts that differ. If the two machines belong to different classes, only the facts that define a class.
     differ: Vec<FactOff>,
     not_seen: Vec<FactOff>,
     agree: Vec<FactOff>,
@@ -125,9 +123,9 @@ fn hold(here: &Record, baseline: &Record) -> Held {
         };
         let limit = fact.is_limit();
         match (here_says, baseline_says) {
-            // Nor a cache of a level that neither machine has.
+            // A cache level that neither machine has is not reported as unchecked.
             (None, None) if limit || fact.from == CACHES => {}
-            // Nor the placement of CPUs, unless it is checked.
+            // The CPU placement is not reported as unchecked unless it can be checked.
             (None, _) if fact.from.starts_with(SHAPE) => {}
             (None, None) => held.neither.push(off(None, None)),
             (here @ Some(_), there @ Some(_)) if here == there || alike => held.agree.push(off(here, there)),
@@ -164,7 +162,7 @@ fn figure_of(row: &Row, class: &[ClassFigure]) -> Option<Figure> {
     let scale = of_class.and_then(|figure| figure.scale);
     let bound = scale.map_or(BOUND, |scale| (DEVIATIONS * scale).max(BOUND_IN_CLASS));
     let against = of_class.map_or(baseline.value?, |figure| figure.median);
-    // The interval around this machine's ratio to the medoid also holds around its ratio to the median.
+    // The interval of this machine's ratio to the medoid also applies to its ratio to the median.
     let shift = of_class.map_or(1.0, |_| value / against / ratio);
     let shift = if better == Better::Higher { shift } else { 1.0 / shift };
     let interval = interval.map(|(low, high)| (low * shift, high * shift));
@@ -345,7 +343,7 @@ mod tests {
                 scale: Some(scale),
             }
         };
-        // 7 % slower than its class: far in a narrow one, and nothing in a wide one; 3 % is nothing in any.
+        // A result 7 % below the class is significant in a narrow class but not in a wide one; 3 % is never significant.
         for (median, scale, slow) in [(3e9, 0.01, true), (3e9, 0.05, false), (2.88e9, 0.001, false)] {
             let check = measured(2.8e9, &[figure(median, scale)]);
             assert_eq!(check.figures[0].slow, slow, "{median} {scale}: {check:?}");

@@ -1,5 +1,5 @@
 //! Classes of similar machines, and the facts in which machines differ. Machines of one class (system, processor, packages, hypervisor) are
-//! compared with each other; facts that can be configured or change by a failure are differences within the class.
+//! compared with each other; facts that can be configured, or that can change because of a failure, are differences within the class.
 
 pub use crate::comparison::facts::{Fact, MEMORY_DEVICES, facts, tell_facts};
 
@@ -14,7 +14,7 @@ impl Kind {
         Self(of_kind.map(|(_, value)| value.clone()).collect())
     }
 
-    /// Whether all facts known for both are equal.
+    /// Whether all facts known for both machines are equal.
     pub fn fits(&self, other: &Self) -> bool {
         self.0.iter().zip(&other.0).all(|(one, other)| one.is_none() || other.is_none() || one == other)
     }

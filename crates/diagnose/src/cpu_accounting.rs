@@ -9,8 +9,8 @@ use record::{
 
 /// Kinds of busy CPU time.
 const BUSY: [&str; 5] = ["user", "nice", "system", "irq", "softirq"];
-/// A shorter run has too few ticks (of 10 ms) to separate its own time from that of other processes; an interval of a second may be slightly
-/// shorter.
+/// A shorter run has too few ticks (of 10 ms) to separate its own CPU time from that of other processes. The limit is below 1 s because an
+/// interval of a second may be slightly shorter.
 pub(crate) const LEAST_SECONDS: f64 = 0.95;
 
 /// CPU time during a run, in seconds.
@@ -19,12 +19,12 @@ pub(crate) struct CpuAccounting {
     pub seconds: f64,
     /// CPU time of this process, its children and the processes it observed.
     pub own: f64,
-    /// Of all.
+    /// CPU time of all processes.
     pub busy: f64,
 }
 
 impl CpuAccounting {
-    /// From a record that has all of it.
+    /// Reads the CPU time from a record; `None` if any part is missing.
     pub(crate) fn from_record(record: &Record) -> Option<Self> {
         let (before, after) = (&record.conditions.before, record.conditions.after.as_ref()?);
         let mut busy = 0.0;
@@ -36,7 +36,7 @@ impl CpuAccounting {
         Some(Self { seconds, own, busy })
     }
 
-    /// Mean number of CPUs that others used: busy time minus this process's own.
+    /// Mean number of CPUs that other processes used: all busy time minus the own CPU time, divided by the duration.
     pub(crate) fn by_others(&self) -> f64 {
         ((self.busy - self.own) / self.seconds).max(0.0)
     }
@@ -51,7 +51,7 @@ fn watched_seconds(record: &Record) -> f64 {
     cpu_times(record).map(|time| time.summary.median).filter(|seconds| seconds.is_finite()).sum()
 }
 
-/// CPU time in user mode and in the kernel, of whole workloads.
+/// CPU time of whole workloads, in user mode and in the kernel.
 fn cpu_times(record: &Record) -> impl Iterator<Item = &Measurement> {
     record.measurements_of(metrics::WORKLOAD_CPU_TIME).filter(|time| {
         let sum = matches!(time.labels.word(Label::State), Some("user" | "system"));
@@ -59,8 +59,8 @@ fn cpu_times(record: &Record) -> impl Iterator<Item = &Measurement> {
     })
 }
 
-/// Mean number of CPUs used by other processes while a command ran, as in its verdict. If the command was too short for ticks, or there was none,
-/// the mean over the whole run if that was long enough.
+/// Mean number of CPUs used by other processes while a command ran, as in the command's verdict. If there was no command, or it was too
+/// short for ticks, the mean over the whole run, if that was long enough.
 pub fn used_by_others(record: &Record) -> Option<f64> {
     let used = of_command(record).or_else(|| {
         let accounting = CpuAccounting::from_record(record);
@@ -74,10 +74,10 @@ pub const DISTURBED: f64 = 0.05;
 /// Minimum number of CPUs used by other processes to cause noise.
 const NOISY: f64 = 0.1;
 
-/// Above this share of CPUs lost to other processes or the hypervisor, headlines say little about the machine.
+/// Above this share of CPUs lost to other processes or the hypervisor, headline results show little about the machine.
 const TOO_MUCH: f64 = 0.05;
 
-/// What disturbed a whole run: the mean number of CPUs used by others or stolen by the hypervisor.
+/// The disturbance of a whole run: the mean number of CPUs used by other processes or stolen by the hypervisor.
 pub(crate) fn disturbance(record: &Record) -> Option<f64> {
     let cpus = f64::from(record.machine.counts.cpus_online?.max(1));
     let stolen = || {
@@ -90,8 +90,8 @@ pub(crate) fn disturbance(record: &Record) -> Option<f64> {
     used.filter(|used| used.is_finite() && *used >= TOO_MUCH * cpus).max_by(f64::total_cmp)
 }
 
-/// Names a cause of noise if the results themselves are not marked: CPUs that moved, or other programs. A run during which other programs ran is
-/// never reported as undisturbed.
+/// Adds a cause of noise (migrated vCPUs or other processes) if the results themselves are not marked. A run during which other processes
+/// ran is never reported as undisturbed.
 pub fn explain_noise(record: &mut Record) {
     let states = shape::of_record(record).map(|shape| shape::moved(&shape).to_vec()).unwrap_or_default();
     for m in record.measurements.iter_mut().filter(|m| m.doubt.is_some()) {
@@ -112,7 +112,8 @@ pub fn explain_noise(record: &mut Record) {
     }
 }
 
-/// Combines noise from others in some samples with their average use over the run: short work needs both.
+/// Combines the noise that other processes caused in some samples with their average CPU use over the run. Short work needs both
+/// conditions.
 fn relate(doubt: Doubt, marks: &[SampleMark], used: f64) -> Doubt {
     let switched = marks.iter().any(|mark| mark.mark == Mark::Switched);
     let (Some(Value::Sentence(extent)), Some(Value::List(causes)), true) =
@@ -133,16 +134,16 @@ fn relate(doubt: Doubt, marks: &[SampleMark], used: f64) -> Doubt {
 
 const OVER_THE_RUN: Template =
     Template::new("others-over-the-run", "other processes used {used} on average over the whole run");
-/// The smallest shown number of CPUs in use.
+/// The smallest displayed number of CPUs in use.
 const LEAST_SHOWN: f64 = 0.01;
 
-/// CPUs that other processes used while a command used this many, however few ticks that was.
+/// The number of CPUs that other processes used while a command used `used` CPUs, even if the command was shorter than a few ticks.
 pub(crate) fn beside(around: &Around, used: f64) -> Option<f64> {
     let (busy, seconds) = around.busy_seconds.zip(around.seconds)?;
     Some((busy / seconds.max(1e-9) - used).max(0.0))
 }
 
-/// The same if there are enough ticks.
+/// The same, but `None` if the command was too short for ticks.
 pub(crate) fn reported_beside(around: &Around, used: f64) -> Option<f64> {
     beside(around, used).filter(|_| around.seconds.is_some_and(|seconds| seconds >= LEAST_SECONDS))
 }
@@ -155,10 +156,10 @@ fn of_command(record: &Record) -> Option<f64> {
     reported_beside(&time.detail.get(detail::AROUND)?, own / time.value())
 }
 
-/// The workload of a command run alone.
+/// The workload of a command that `stat` ran.
 const COMMAND: &str = "command";
 
-/// Whether it is the time of such a command; with threads it is a scaling step.
+/// Whether a result is the time of such a command; a time with a thread count is a scaling step instead.
 pub(crate) fn is_of_command(time: &&Measurement) -> bool {
     time.labels.word(Label::Workload) == Some(COMMAND) && time.labels.get(Label::Threads).is_none()
 }
@@ -205,7 +206,7 @@ mod tests {
 
     #[test]
     fn beside_a_command_others_are_counted_while_it_ran_as_its_verdict_counts_them() {
-        // Of a run of 2 s, in which others used 0.5 CPUs.
+        // A run of 2 s in which other processes used 0.5 CPUs.
         let with_command = |wall: f64, busy: f64| {
             let mut record = ran(2.0, 2.0, 1.0);
             let place = || record::Labels::default().with_label(Label::Workload, COMMAND);
@@ -222,7 +223,7 @@ mod tests {
         assert!((used_by_others(&record).unwrap() - 1.4).abs() < 1e-6);
         let said = crate::bound::bound(&crate::RecordIndex::new(&record)).unwrap().says.to_string();
         assert!(said.contains("other processes use 1.40."), "{said}");
-        // Ticks tell nothing of one that was short: neither says how much others used meanwhile, and what is said is of the whole run.
+        // Ticks show nothing about a short command, so the result is that of the whole run.
         let record = with_command(0.4, 1.76);
         assert_eq!(used_by_others(&record), Some(0.5));
         let said = crate::bound::bound(&crate::RecordIndex::new(&record)).unwrap();
@@ -249,7 +250,7 @@ mod tests {
     fn what_is_not_ours_is_others() {
         let used = used_by_others(&ran(10.0, 14.0, 9.0)).unwrap();
         assert!((used - 0.5).abs() < 1e-9, "{used}");
-        // Ticks may count more for us than there was in all.
+        // Because of ticks, this process's time may exceed the total time.
         assert_eq!(used_by_others(&ran(10.0, 8.9, 9.0)), Some(0.0));
         assert_eq!(used_by_others(&ran(0.5, 1.0, 0.1)), None);
         assert_eq!(used_by_others(&crate::samples::machine(2)), None);

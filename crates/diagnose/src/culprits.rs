@@ -1,4 +1,4 @@
-//! Which other processes ran, by name, and what they used.
+//! Names the other processes that ran, and the resources that they used.
 
 use record::command_run::Ceilings;
 use record::diagnosis::BoundKind;
@@ -8,24 +8,24 @@ use record::{Label, Measurement, Record, Text, metrics, text, units};
 
 use crate::resources::beyond_caches;
 
-/// The most processes that are named.
+/// Maximum number of named processes.
 const MOST: usize = 3;
-/// Minimum CPU use of a process to be named, and its minimum share of what all others use.
+/// A process is named if it uses at least this many CPUs and at least this share of all other processes' CPU time.
 const LEAST: f64 = 0.05;
 const PART: f64 = 0.1;
-/// Above this share of its samples, a process counts as using memory, a cache, or sockets.
+/// A process counts as a user of memory, a cache or sockets above this share of its samples.
 const TAKES: f64 = 0.25;
-/// The fewest decoded samples for a conclusion.
+/// Minimum number of decoded samples for a conclusion.
 const ENOUGH: u64 = 20;
 
-/// The processes that ran during a measurement, by name; `None` if there were none, or none were recorded.
+/// Names the other processes that ran during a measurement; `None` if there were none, or if they were not recorded.
 pub(crate) fn beside(record: &Record, ceilings: &Ceilings) -> Option<Text> {
     let (before, after) = (&record.conditions.before, record.conditions.after.as_ref()?);
     let seconds = after.uptime_seconds? - before.uptime_seconds?;
     named(&record.conditions.beside, seconds, ceilings)
 }
 
-/// The busiest of these, with their CPU time over this many seconds.
+/// Names the busiest of these processes, with their CPU use over this many seconds.
 pub(crate) fn named(all: &[Process], seconds: f64, ceilings: &Ceilings) -> Option<Text> {
     if seconds.is_nan() || seconds <= 0.0 {
         return None;
@@ -45,12 +45,12 @@ fn describe(one: &Process, seconds: f64, ceilings: &Ceilings) -> Text {
     text!("{name} {used} CPUs ({about})", name = visible(&crate::bound::cut(&one.name)), used, about)
 }
 
-/// What is known of a process, as it stands in parentheses.
+/// Joins the known properties of a process, for display in parentheses.
 pub(crate) fn joined(about: Vec<Text>) -> Text {
     about.into_iter().reduce(|all, one| text!("{all}, {one}", all, one)).unwrap_or_default()
 }
 
-/// A process's PID, its unit, its class, and what it uses besides CPU time.
+/// A process's PID, unit, scheduling class, and resources other than CPU time.
 pub(crate) fn about(one: &Process, seconds: f64, ceilings: &Ceilings) -> Vec<Text> {
     let used = one.cpu / seconds;
     let mut about = vec![text!("pid {pid}", pid = one.pid.to_string())];
@@ -65,7 +65,7 @@ pub(crate) fn about(one: &Process, seconds: f64, ceilings: &Ceilings) -> Vec<Tex
     about
 }
 
-/// Its scheduling class and priority, unless it is an ordinary one.
+/// The process's scheduling class and priority, unless the class is an ordinary one.
 pub(crate) fn class(one: &Process) -> Option<Text> {
     let class = visible(&crate::bound::cut(one.class.as_ref()?));
     Some(match one.priority {
@@ -74,7 +74,7 @@ pub(crate) fn class(one: &Process) -> Option<Text> {
     })
 }
 
-/// The bandwidths reached in a record's run, regardless of what other processes used: the reference for a competitor's share.
+/// The bandwidths reached in a record's run, regardless of other processes' use: the reference for a competitor's share.
 pub(crate) fn bandwidths(record: &Record) -> Ceilings {
     let reads = || record.measurements_of(metrics::MEMORY_BANDWIDTH).filter(|m| beyond_caches(record, m));
     let most = |threads: fn(u64) -> bool| {
@@ -85,12 +85,12 @@ pub(crate) fn bandwidths(record: &Record) -> Ceilings {
     Ceilings { bandwidth_one: one, bandwidth_all: all, ..Ceilings::default() }
 }
 
-/// A name from a record, which may come from another machine.
+/// Escapes a name from a record, which may be of another machine.
 fn visible(name: &str) -> String {
     record::phrase::visible(std::path::Path::new(name))
 }
 
-/// What it uses besides CPU time.
+/// The resource that the process uses besides CPU time.
 fn takes(sampled: &Sampled, used: f64, ceilings: &Ceilings) -> Option<Text> {
     let network = sampled.kernel.iter().find(|one| one.kind == BoundKind::Network);
     let of_kernel = sampled.in_kernel as f64 / (sampled.in_kernel as f64 + sampled.samples as f64).max(1.0);
@@ -102,7 +102,7 @@ fn takes(sampled: &Sampled, used: f64, ceilings: &Ceilings) -> Option<Text> {
     }
     let share = sampled.sequential.share;
     if share >= TAKES {
-        // As much as one CPU can read, for as long as it streams.
+        // Assumes the full bandwidth of one CPU while the process streams.
         let of_all = ceilings.bandwidth_one.zip(ceilings.bandwidth_all.filter(|all| *all > 0.0));
         let of_all = of_all.map(|(one, all)| (used * (1.0 - of_kernel) * share * one / all).min(1.0));
         return Some(match of_all {

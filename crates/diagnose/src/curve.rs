@@ -1,35 +1,35 @@
-//! One latency curve: its points, made robust against noise, and the edges at which it climbs from one plateau to the next. It knows nothing
-//! about caches.
+//! A latency curve: its points, smoothed against noise, and the edges at which the curve climbs from one plateau to the next. This module
+//! is independent of caches.
 
 use record::statistics::{MAD_SCALE, median_of_sorted};
 
-/// Half the span in octaves of a slope: two steps to each side at eight sizes per octave.
+/// A slope is computed over this many octaves to each side: two steps at eight sizes per octave.
 const HALF_SPAN: f64 = 0.25;
-/// A step with a smaller rise is not a separate level. The smallest published ratio between neighboring levels is about 1.5 (L3 to
-/// memory under load); the limit of a TLB shows as 1.1 to 1.25.
+/// A step with a smaller rise does not start a separate level. The smallest published ratio between neighboring levels is about 1.5 (L3 to
+/// memory under load); TLB limits cause ratios of 1.1 to 1.25.
 const LEAST_RISE: f64 = 1.25;
-/// Two climbs are two edges when the curve between them is flatter than this share of the gentler one.
+/// Two climbs count as two edges if the slope between them falls below this share of the gentler climb's slope.
 const VALLEY: f64 = 0.5;
-/// A plateau is the longest run of points that climbs by no more than this, or more if the curve is noisier.
+/// A plateau is the longest run of points that climbs by at most this much; on noisy curves, the limit is higher.
 const FLAT: f64 = 0.08;
-/// An edge begins where the slope falls below this share of its maximum: a level that drifts upward before its end (an L2 of 2 MiB climbs by a
-/// third over two octaves) does not end with the drift.
+/// An edge begins at the point where the slope exceeds this share of its maximum: a level that drifts upward before its end (a 2 MiB L2
+/// climbs by a third over two octaves) does not end at the start of the drift.
 const FOOT: f64 = 0.25;
-/// The last plateau is the median of at least this many points, half an octave, so that one or two spikes do not determine it.
+/// The last plateau is the median of at least this many points (half an octave), so one or two spikes do not determine it.
 const LAST_POINTS: usize = 5;
-/// Share of the (logarithmic) climb to the next plateau at which the curve has left the one before.
+/// The curve has left a plateau after this share of the (logarithmic) climb to the next one.
 const LEFT: f64 = 0.15;
-/// At this ratio the level has ended at the latest: a climb over many octaves reaches the share above too late.
+/// A level ends at this ratio at the latest: a climb over many octaves would reach the share above too late.
 const LEFT_RATIO: f64 = 1.15;
 
-/// A latency curve: working sets ascending and distinct, in bytes; latency in ns, as measured and made monotone.
+/// A latency curve: distinct working sets in bytes, ascending; latency in ns, both as measured and made monotonic.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Curve {
     bytes: Vec<u64>,
     raw: Vec<f64>,
     /// Base-2 logarithm of `bytes`.
     x: Vec<f64>,
-    /// Natural logarithm of the latency, never falling: a larger working set cannot be faster.
+    /// Natural logarithm of the latency, non-decreasing: a larger working set cannot be faster.
     y: Vec<f64>,
     /// Spread of the measured points around `y`, as a share.
     noise: f64,
@@ -38,18 +38,19 @@ pub(crate) struct Curve {
 /// A run of points between two edges.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Plateau {
-    /// Latency: the median over its flattest part, ns.
+    /// Latency: the median over the plateau's flattest part, ns.
     pub latency: f64,
-    /// Largest working set at which the curve is still on it, bytes; `None` for the last plateau.
+    /// Largest working set still on the plateau, bytes; `None` for the last plateau.
     pub left_at: Option<u64>,
-    /// Next larger working set measured, at which the curve is off it, bytes; `None` for the last plateau.
+    /// Smallest measured working set beyond the plateau, bytes; `None` for the last plateau.
     pub gone_at: Option<u64>,
-    /// Smallest and largest working set of its flattest part, bytes.
+    /// Smallest and largest working set of the plateau's flattest part, bytes.
     pub flat: (u64, u64),
 }
 
 impl Curve {
-    /// A curve of (bytes, ns) points in any order. Points that are not positive numbers are omitted; for several at one size, the median counts.
+    /// Builds a curve from (bytes, ns) points in any order. Omits points that are not positive numbers; several points of one size become
+    /// their median.
     pub(crate) fn new(points: impl IntoIterator<Item = (u64, f64)>) -> Self {
         let mut points: Vec<(u64, f64)> =
             points.into_iter().filter(|(bytes, ns)| *bytes > 0 && ns.is_finite() && *ns > 0.0).collect();
@@ -74,7 +75,7 @@ impl Curve {
         self.bytes.len()
     }
 
-    /// Whether it has no points.
+    /// Whether the curve has no points.
     pub(crate) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
@@ -84,7 +85,7 @@ impl Curve {
         Some((*self.bytes.first()?, *self.bytes.last()?))
     }
 
-    /// Latency in ns at a working set in bytes, interpolated logarithmically between points; beyond the ends, that of the end.
+    /// Latency in ns at a working set in bytes, interpolated logarithmically between points; beyond the ends, the latency of the end point.
     pub(crate) fn latency_at(&self, bytes: f64) -> Option<f64> {
         if self.is_empty() || bytes.is_nan() || bytes <= 0.0 {
             return None;
@@ -92,7 +93,7 @@ impl Curve {
         Some(self.log_at(bytes.log2()).exp())
     }
 
-    /// The median measured latency, in ns, of working sets of at least this many bytes, and the smallest of these sets; `None` if there are none.
+    /// The median measured latency in ns of working sets of at least this many bytes, and the smallest such set; `None` if there are none.
     pub(crate) fn from(&self, bytes: u64) -> Option<(f64, u64)> {
         let first = self.bytes.partition_point(|size| *size < bytes);
         let mut beyond = self.raw.get(first..)?.to_vec();
@@ -100,7 +101,7 @@ impl Curve {
         Some((median_of_sorted(&beyond), *self.bytes.get(first)?))
     }
 
-    /// The climbs that lead from one plateau to another, in order.
+    /// The climbs between plateaus, in order.
     pub(crate) fn edges(&self) -> Vec<Edge> {
         let slopes = self.slopes();
         let mut peaks: Vec<usize> = (0..slopes.len())
@@ -110,12 +111,12 @@ impl Curve {
                 slopes[*i] > 0.0 && slopes[*i] > before && slopes[*i] >= after
             })
             .collect();
-        // Two maxima without a valley between are one climb, represented by its steepest place.
+        // Two maxima without a valley in between are one climb, represented by its steepest point.
         while let Some(at) = shallowest(&peaks, &slopes) {
             let lower = if slopes[peaks[at]] < slopes[peaks[at + 1]] { at } else { at + 1 };
             peaks.remove(lower);
         }
-        // Then the climbs that lead nowhere, the smallest first, each giving its rise to its neighbours.
+        // Then merge climbs that do not lead to another level into their neighbors, the smallest first.
         loop {
             let edges = self.climbs(&peaks, &slopes);
             let least = edges.iter().enumerate().min_by(|a, b| a.1.rise.total_cmp(&b.1.rise));
@@ -128,8 +129,8 @@ impl Curve {
         }
     }
 
-    /// The plateaus from the nearest to the last, with these edges (of [`Self::edges`], in order) between them: one
-    /// more than edges, or none when the curve is empty.
+    /// The plateaus from first to last, separated by these edges (from [`Self::edges`], in order): one
+    /// more than there are edges, or none if the curve is empty.
     pub(crate) fn plateaus(&self, edges: &[Edge]) -> Vec<Plateau> {
         let Some(last) = self.len().checked_sub(1) else {
             return Vec::new();
@@ -161,7 +162,7 @@ impl Curve {
         plateaus
     }
 
-    /// Slope d ln t / d log2 size in the middle of each pair of neighboring points.
+    /// Slope d ln t / d log2 size at the midpoint of each pair of neighboring points.
     fn slopes(&self) -> Vec<f64> {
         (1..self.len())
             .map(|i| {
@@ -171,7 +172,7 @@ impl Curve {
             .collect()
     }
 
-    /// The climb around each peak, from the valley before to the valley after.
+    /// The climb around each peak of the slope, from the preceding valley to the following one.
     fn climbs(&self, peaks: &[usize], slopes: &[f64]) -> Vec<Edge> {
         let feet: Vec<usize> = std::iter::once(0)
             .chain(peaks.windows(2).map(|pair| valley(slopes, pair[0], pair[1])))
@@ -191,12 +192,12 @@ impl Curve {
             .collect()
     }
 
-    /// How much a flat run may climb, as a natural logarithm.
+    /// Maximum climb of a flat run, as a natural logarithm.
     fn tolerance(&self) -> f64 {
         FLAT.max(4.0 * self.noise)
     }
 
-    /// The longest flat run of points from `from` to `to`, the first of equally long ones.
+    /// The longest flat run of points from `from` to `to`; the first if several are equally long.
     fn longest_flat(&self, from: usize, to: usize) -> (usize, usize) {
         let (mut best, mut low) = ((from, from), from);
         for high in from..=to {
@@ -210,8 +211,8 @@ impl Curve {
         best
     }
 
-    /// The flat run that ends with the last point, starting no earlier than `from`. Memory is the latency of the largest working sets, even
-    /// if the curve still climbs there.
+    /// The flat run that ends with the last point and starts no earlier than `from`. Memory latency is that of the largest working sets,
+    /// even if the curve is still climbing there.
     fn end(&self, from: usize) -> (usize, usize) {
         let last = self.len().saturating_sub(1);
         let flat = (from..=last).rev().take_while(|at| self.y[last] - self.y[*at] <= self.tolerance() / 2.0);
@@ -219,7 +220,7 @@ impl Curve {
         (flat.last().unwrap_or(last).min(fewest), last)
     }
 
-    /// Natural logarithm of the latency at a base-2 logarithm of the working set. The curve must have a point.
+    /// Natural logarithm of the latency at a base-2 logarithm of the working set. The curve must not be empty.
     fn log_at(&self, x: f64) -> f64 {
         let right = self.x.partition_point(|at| *at < x);
         if right == 0 {
@@ -236,15 +237,15 @@ impl Curve {
 /// One climb of the curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Edge {
-    /// Index of the point from which it climbs.
+    /// Index of the point at which the climb starts.
     foot: usize,
-    /// Index of the point before the steepest place.
+    /// Index of the point before the steepest part.
     peak: usize,
-    /// How far the curve climbs, as a natural logarithm of the ratio.
+    /// Height of the climb, as the natural logarithm of the latency ratio.
     pub rise: f64,
 }
 
-/// The pair of neighboring peaks (by the first's index) with the shallowest valley, if any is too shallow.
+/// The pair of neighboring peaks (by the index of the first) with the shallowest valley, if that valley is too shallow.
 fn shallowest(peaks: &[usize], slopes: &[f64]) -> Option<usize> {
     peaks
         .windows(2)
@@ -263,8 +264,8 @@ fn valley(slopes: &[f64], from: usize, to: usize) -> usize {
     (from..=to).min_by(|a, b| slopes[*a].total_cmp(&slopes[*b])).unwrap_or(from)
 }
 
-/// The median of five neighbors, of three next to the ends and at the ends themselves. It leaves a monotonic curve unchanged (except for
-/// the two end points, which get their neighbor's value), and removes spikes of up to two points, at the ends of one.
+/// The running median of five points, or of three at the two points nearest to each end. It leaves a monotonic curve unchanged (except for
+/// the two end points, which get their neighbor's value), and removes spikes of up to two points (one point at the ends).
 fn running_median(values: &[f64]) -> Vec<f64> {
     let Some(last) = values.len().checked_sub(1).filter(|last| *last >= 2) else {
         return values.to_vec();
@@ -280,7 +281,7 @@ fn running_median(values: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// The closest non-decreasing values (least squares): pools neighbors that decrease.
+/// The closest non-decreasing values (least squares): pools decreasing neighbors.
 fn never_falling(values: &[f64]) -> Vec<f64> {
     let mut pools: Vec<(f64, usize)> = Vec::new();
     for value in values {
@@ -315,7 +316,7 @@ mod tests {
             assert!((latency / ns - 1.0).abs() < 0.01, "{latencies:?}");
         }
         let left: Vec<Option<u64>> = found.iter().map(|plateau| plateau.left_at).collect();
-        // The largest size measured that 48 KiB still holds is 45.25 KiB, an eighth of an octave's steps apart.
+        // With steps of an eighth of an octave, the largest measured size that fits in 48 KiB is 45.25 KiB.
         assert_eq!(left, [Some(46336), Some(2 << 20), Some(32 << 20), None]);
     }
 

@@ -13,7 +13,7 @@ pub(crate) struct Cell {
     pub value: f64,
     /// The 95 % interval of the median, or the range of the samples.
     pub between: (f64, f64),
-    /// Whether it is reliable: it carries no doubt.
+    /// Whether the cell is reliable, that is, has no doubt.
     pub sure: bool,
 }
 
@@ -23,34 +23,34 @@ pub(crate) type Cells = BTreeMap<(u32, u32), Cell>;
 /// Distances by (from, to).
 pub(crate) type Table = BTreeMap<(u32, u32), u32>;
 
-/// Nodes at one listed distance whose latencies differ by more than this share are not equally distant. Published machines with correct
-/// tables stay below it (FT-2500: 15 % over the eight nodes at 100).
+/// Nodes with the same listed distance are not equally distant if their latencies differ by more than this share. Published machines with
+/// correct tables are below this limit (FT-2500: 15 % over the eight nodes at distance 100).
 const ONE_DISTANCE: f64 = 0.25;
-/// From this rank correlation on a table with mistakes still is a table of distances.
+/// Minimum rank correlation at which a table with errors still counts as a table of distances.
 const NEARLY: f64 = 0.9;
-/// Maximum number of pairs named; the others are counted.
+/// Maximum number of pairs listed; the rest are counted.
 const MOST_SENTENCES: usize = 8;
 /// Maximum number of cells for which all pairs are compared: 64 full nodes.
 const MOST_CELLS: usize = 4096;
-/// The kernel's own table if the firmware has none: 10 local, 20 remote (`include/linux/topology.h`).
+/// The kernel's default table, used if the firmware has none: 10 local, 20 remote (`include/linux/topology.h`).
 const DEFAULT: (u32, u32) = (10, 20);
 
 /// The result of the comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Judgement {
-    /// Rank correlation (Goodman and Kruskal's gamma: Kendall's over the pairs that both sides rank).
+    /// Rank correlation (Goodman and Kruskal's gamma, which is Kendall's tau over the pairs that both sides rank).
     pub agreement: Option<f64>,
-    /// One phrase per pair, the worst first.
+    /// One phrase per mismatched pair, worst first.
     pub mismatches: Vec<Text>,
-    /// The share of latency lost by following the table, for the worst pair.
+    /// The share of latency lost to a placement by the table, for the worst pair.
     pub loss: Option<Verdict>,
     /// One sentence, if there is something to report.
     pub says: Option<Text>,
 }
 
-/// A pair of cells in the wrong order in the table.
+/// A pair of cells that the table ranks in the wrong order.
 struct Mismatch {
-    /// Slower over faster.
+    /// The slower latency divided by the faster one.
     factor: f64,
     between: (f64, f64),
     says: Text,
@@ -92,7 +92,7 @@ fn summarize(agreement: f64, is_default: bool, any: bool) -> Text {
     }
 }
 
-/// The firmware's distances; empty without any.
+/// The firmware's distances; empty if there are none.
 pub(crate) fn table(machine: &Machine) -> Table {
     let ids: Vec<u32> = machine.nodes.iter().map(|node| node.id).collect();
     let mut table = Table::new();
@@ -101,7 +101,7 @@ pub(crate) fn table(machine: &Machine) -> Table {
             table.insert((node.id, *to), *distance);
         }
     }
-    // One direction stands for both if the table has only one.
+    // If the table has only one direction, it applies to both.
     let rated: Vec<((u32, u32), u32)> = table.iter().map(|(at, distance)| (*at, *distance)).collect();
     for ((from, to), distance) in rated {
         table.entry((to, from)).or_insert(distance);
@@ -109,7 +109,7 @@ pub(crate) fn table(machine: &Machine) -> Table {
     table
 }
 
-/// One cell with its distance.
+/// A cell and its listed distance.
 #[derive(Clone, Copy)]
 struct RatedCell {
     at: (u32, u32),
@@ -147,8 +147,8 @@ pub(crate) fn judge(latency: &Cells, distances: &Table) -> Judgement {
     Judgement { agreement, mismatches, loss, says }
 }
 
-/// (concordant - discordant) / (concordant + discordant) over all pairs of cells that differ in distance and,
-/// beyond their intervals, in latency. Without ties on either side this is Kendall's tau.
+/// (concordant - discordant) / (concordant + discordant) over all pairs of cells that differ in distance and, beyond their intervals, in
+/// latency. If neither side has ties, this is Kendall's tau.
 fn gamma(rated: &[RatedCell]) -> Option<f64> {
     let (mut alike, mut against) = (0u64, 0u64);
     for (number, a) in rated.iter().enumerate() {
@@ -169,7 +169,7 @@ fn apart(a: &RatedCell, b: &RatedCell) -> bool {
     a.cell.between.1 < b.cell.between.0 || b.cell.between.1 < a.cell.between.0
 }
 
-/// A pair of nodes and its latency.
+/// Describes a pair of nodes with its latency.
 fn pair(rated: &RatedCell) -> Text {
     let ns = Value::Figure(rated.cell.value, "ns");
     match rated.at {
@@ -178,8 +178,8 @@ fn pair(rated: &RatedCell) -> Text {
     }
 }
 
-/// Pairs of one row or column in which the firmware lists the slower one as nearer. Only the worst per slower cell is named, and only the
-/// worse of the two directions between two nodes.
+/// Pairs of cells in one row or column for which the firmware lists the slower cell as nearer. For each slower cell, only the worst pair is
+/// listed, and for each pair of nodes, only the worse direction.
 fn reversed(rated: &[RatedCell]) -> Vec<Mismatch> {
     let mut worst: BTreeMap<(u32, u32), Mismatch> = BTreeMap::new();
     for slow in rated {
@@ -208,7 +208,7 @@ fn reversed(rated: &[RatedCell]) -> Vec<Mismatch> {
     worst.into_values().collect()
 }
 
-/// Rows with nodes that are listed, but not measured, at one distance.
+/// Rows in which nodes have the same listed distance but different measured latencies.
 fn one_distance(rated: &[RatedCell]) -> Vec<Mismatch> {
     let mut groups: BTreeMap<(u32, u32), Vec<&RatedCell>> = BTreeMap::new();
     for cell in rated.iter().filter(|rated| rated.at.0 != rated.at.1) {
@@ -222,20 +222,20 @@ fn one_distance(rated: &[RatedCell]) -> Vec<Mismatch> {
     groups.into_iter().filter_map(mismatch).collect()
 }
 
-/// What a default table hides: the fastest and slowest remote pair, if they differ.
+/// The difference that a default table hides: the fastest and the slowest remote pair, if they differ.
 fn hidden(rated: &[RatedCell]) -> Vec<Mismatch> {
     let remote: Vec<&RatedCell> = rated.iter().filter(|rated| rated.at.0 != rated.at.1).collect();
     let hidden = unlike(&remote, |fast, slow| {
         text!(
             "distances-default",
-            "all remote nodes have distance {distance}, the kernel's default without a firmware table; measured: {fast} to {slow}",
+            "all remote nodes have distance {distance} (the kernel's default if there is no firmware table); measured: {fast} to {slow}",
             distance = DEFAULT.1
         )
     });
     hidden.into_iter().collect()
 }
 
-/// The fastest and the slowest of cells at one listed distance, if they are not equally distant.
+/// The fastest and the slowest of the cells with the same listed distance, if they are not equally distant.
 fn unlike(cells: &[&RatedCell], says: impl FnOnce(Text, Text) -> Text) -> Option<Mismatch> {
     let by = |a: &&&RatedCell, b: &&&RatedCell| a.cell.value.total_cmp(&b.cell.value);
     let (fast, slow) = (cells.iter().min_by(by)?, cells.iter().max_by(by)?);
@@ -255,7 +255,7 @@ mod tests {
         ns.iter().enumerate().map(|(to, ns)| ((0, to as u32), cell(*ns))).collect()
     }
 
-    /// The nodes and the latency of a pair that a text names.
+    /// The nodes and the latency of a pair in a text.
     fn of(text: &Text, name: &str) -> (u64, u64, f64) {
         let Some(Value::Sentence(pair)) = text.value(name) else { panic!("no {name} in {text:?}") };
         let (Some(Value::Count(from)), Some(Value::Count(to)), Some(Value::Figure(ns, "ns"))) =
@@ -297,7 +297,7 @@ mod tests {
         assert_eq!(hidden.code(), Some("distances-default"));
         assert_eq!((of(hidden, "fast"), of(hidden, "slow")), ((0, 1, 160.0), (0, 2, 290.0)));
         assert_eq!(verdict.says.unwrap().code(), Some("distances-uniform-hiding"));
-        // With two nodes there is nothing to hide.
+        // With two nodes, a uniform table hides no difference.
         let two = judge(&row(&[78.0, 144.0]), &distances(&[10, 20]));
         assert_eq!(two.says.as_ref().and_then(Text::code), Some("distances-rank"), "{two:?}");
         assert!(two.mismatches.is_empty() && two.agreement == Some(1.0), "{two:?}");

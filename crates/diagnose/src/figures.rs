@@ -9,16 +9,16 @@ use record::text::Value;
 use record::units::digits_of_share;
 use record::{Better, CpuList, Label, Machine, Measurement, Metric, Record, Remedy, Snapshot, Text, text};
 
-/// A smaller share is not a loss: two runs of the same measurement on an idle machine may differ by as much, and so may the two clock chains.
+/// A smaller share is not a loss: two runs of the same measurement on an idle machine may differ by as much, as may the two clock chains.
 pub(crate) const RESOLUTION: f64 = record::difference::WORTH_TELLING;
 
-/// The 95 % interval of the median if there is one, else the whole range of the samples.
+/// The 95 % interval of the median if there is one, otherwise the whole range of the samples.
 pub(crate) fn spread(summary: &Summary) -> (f64, f64) {
     summary.interval.unwrap_or((summary.min, summary.max))
 }
 
-/// The share of `could_be` that is lost if `is` was delivered. Lower is better for times, higher for rates. The interval contains the
-/// spread of both and [`RESOLUTION`]; a loss whose interval includes 0 is unresolved.
+/// The share of `could_be` that is lost if `is` was delivered. Lower is better for times, higher for rates. The interval includes the
+/// spread of both results and [`RESOLUTION`]; a loss whose interval includes 0 is unresolved.
 pub(crate) fn loss(is: &Summary, could_be: &Summary, better: Better) -> Verdict {
     let share = |is: f64, could_be: f64| match better {
         Better::Lower => 1.0 - could_be / is,
@@ -39,8 +39,8 @@ pub(crate) fn shortfall(rate: &Summary, could_be: f64) -> Verdict {
     verdict(1.0 - rate.median / could_be, interval)
 }
 
-/// The share of a cost above the usual one, given as a published range. The geometric mean of its ends is the reference: most machines are near
-/// the lower end.
+/// The share by which a cost exceeds the usual cost, which is given as a published range. The reference is the geometric mean of the ends
+/// of the range, because most machines are near the lower end.
 pub(crate) fn cost_above(cost: &Summary, (least, most): (f64, f64)) -> Verdict {
     let (low, high) = spread(cost);
     let usual = (least * most).sqrt();
@@ -64,7 +64,7 @@ pub(crate) fn modelled(share: f64) -> Option<Verdict> {
         .then(|| Verdict::Costs { share: share.min(1.0), interval: (share.min(1.0), share.min(1.0)) })
 }
 
-/// The lost share in a verdict; 0 without one.
+/// The lost share in a verdict; 0 if the verdict has none.
 pub(crate) fn share_of(loss: &Verdict) -> f64 {
     match loss {
         Verdict::Costs { share, .. } => *share,
@@ -72,7 +72,7 @@ pub(crate) fn share_of(loss: &Verdict) -> f64 {
     }
 }
 
-/// That share, rounded according to its interval.
+/// The lost share, rounded according to its interval.
 pub(crate) fn lost_share(loss: &Verdict) -> Value {
     let digits = match loss {
         Verdict::Costs { share, interval } => digits_of_share(*share, *interval),
@@ -81,7 +81,7 @@ pub(crate) fn lost_share(loss: &Verdict) -> Value {
     Value::Rounded(Box::new(Value::Share(share_of(loss))), digits)
 }
 
-/// The weight of a lost share: the part of it that programs notice on average.
+/// The weight of a lost share: the part of the loss that affects programs on average.
 pub(crate) fn weight(share: f64, relevance: Relevance) -> f64 {
     share
         * match relevance {
@@ -92,9 +92,9 @@ pub(crate) fn weight(share: f64, relevance: Relevance) -> f64 {
         }
 }
 
-/// A loss of this weight is serious: as much as one hardware generation.
+/// A loss of this weight is serious: it equals the gain from one hardware generation.
 const SERIOUS: f64 = 0.25;
-/// A loss of this weight is a warning: noticeable.
+/// A loss of this weight is noticeable and therefore a warning.
 const WARNING: f64 = 0.05;
 
 /// The severity of a loss of this weight.
@@ -133,7 +133,7 @@ impl From<&Measurement> for Place {
     }
 }
 
-/// Something in the record as evidence, in words that include its value.
+/// A fact of the record as evidence, in words that include the value.
 pub(crate) fn cite_fact(says: impl Into<Text>, from: impl Into<Place>) -> Evidence {
     Evidence { says: says.into(), from: from.into().0 }
 }
@@ -150,8 +150,8 @@ pub(crate) fn locate_figure(measurement: &Measurement) -> String {
     text
 }
 
-/// The machine's base clock, Hz. `None` for another tool's text with only a firmware clock, next to the processor's name or as its current speed:
-/// it may belong to another model, or be momentary.
+/// The machine's base clock, Hz. `None` for another tool's text whose only clock is a firmware value next to the processor's name or the
+/// current speed: that clock may belong to another model, or be temporary.
 pub(crate) fn base_hz(record: &Record) -> Option<u64> {
     let (machine, processor) = (&record.machine, &record.machine.processor);
     let tells = |name: &Option<String>| name.as_ref().is_some_and(|name| name.contains('@'));
@@ -161,12 +161,13 @@ pub(crate) fn base_hz(record: &Record) -> Option<u64> {
     processor.base_hz.filter(|hz| !by_firmware || is_of_cpu(*hz))
 }
 
-/// What distinguishes kinds of cores: their nominal clocks differ.
+/// The properties that distinguish core types.
 pub(crate) fn kind_of(cpu: &Cpu) -> (Option<&str>, Option<u64>, Option<u32>, usize) {
     (cpu.kind.as_deref(), cpu.max_hz, cpu.capacity, cpu.siblings.len())
 }
 
-/// A clock recorded for the whole machine, if its cores are of one kind; with several kinds it is that of the fastest.
+/// A clock recorded for the whole machine, if all cores have the same type. `None` if there are several core types, because the clock is
+/// then that of the fastest type.
 pub(crate) fn of_every_core<T>(machine: &Machine, clock: Option<T>) -> Option<T> {
     let mut kinds = machine.cpus.iter().filter(|cpu| cpu.online).map(kind_of);
     let first = kinds.next();
@@ -184,14 +185,14 @@ pub(crate) fn find_hottest(snapshot: &Snapshot) -> Option<(&str, String)> {
     Some((sensor, format!("{celsius:.0} °C")))
 }
 
-/// The measurement with the median value; `None` without any.
+/// The measurement with the median value; `None` if there are no measurements.
 pub(crate) fn middle<'a>(measurements: impl IntoIterator<Item = &'a Measurement>) -> Option<&'a Measurement> {
     let mut sorted: Vec<&Measurement> = measurements.into_iter().filter(|m| m.value().is_finite()).collect();
     sorted.sort_by(|a, b| a.value().total_cmp(&b.value()));
     (!sorted.is_empty()).then(|| sorted[(sorted.len() - 1) / 2])
 }
 
-/// The median of values; `None` without any.
+/// The median of values; `None` if there are no values.
 pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let mut sorted: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
@@ -206,7 +207,7 @@ pub(crate) fn cpus_of<'a>(measurements: impl IntoIterator<Item = &'a Measurement
         .collect()
 }
 
-/// `CPU 3`, `CPUs 0-3,8`; nothing for none.
+/// `CPU 3` or `CPUs 0-3,8`; `None` for an empty list.
 pub(crate) fn name_cpus(cpus: &CpuList) -> Option<Text> {
     match cpus.len() {
         0 => None,
@@ -220,8 +221,8 @@ pub(crate) fn quote_name(name: &str) -> Text {
     text!("name", "{name}")
 }
 
-/// A word from a record that is safe in a command to paste. Records come from other machines and may be hand-written: a governor named
-/// `$(reboot)` must not be pasted.
+/// A word from a record, if it is safe in a command to paste. Records may originate from other machines or be written by hand: a governor
+/// named `$(reboot)` must not become part of a command.
 pub(crate) fn pasteable(text: &str) -> Option<&str> {
     let harmless = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
     let parts_up = text.split('/').any(|part| part == "..");
@@ -233,12 +234,12 @@ pub(crate) fn pasteable(text: &str) -> Option<&str> {
         .then_some(text)
 }
 
-/// A command that writes a value to a file below /sys or /proc as root.
+/// A command that writes a value to a file under /sys or /proc as root.
 pub(crate) fn write_command(value: &str, path: &str) -> String {
     format!("echo {value} | sudo tee {path}")
 }
 
-/// How to restore a file's recorded value; for a value unsafe in a command, the advice to note it first.
+/// The command that restores a file's recorded value. If this value is not safe in a command, the advice to note the current value first.
 pub(crate) fn restore_command(old: &str, path: &str) -> Remedy {
     match pasteable(old) {
         Some(old) => Remedy::command(write_command(old, path)),
@@ -246,7 +247,7 @@ pub(crate) fn restore_command(old: &str, path: &str) -> Remedy {
     }
 }
 
-/// CPU numbers as words of a shell's `for`: `$(seq 4 7) 12`.
+/// CPU numbers as words for a shell `for` loop: `$(seq 4 7) 12`.
 pub(crate) fn shell_words(cpus: &CpuList) -> String {
     let text = cpus.to_string();
     let words = text.split(',').map(|range| match range.split_once('-') {
@@ -262,7 +263,7 @@ pub(crate) fn write_for_cpus(value: &str, cpus: &CpuList, file: &str) -> Remedy 
     Remedy::command(format!("for cpu in {}; do {}; done", shell_words(cpus), write_command(value, &path)))
 }
 
-/// A measurement's place as text, without one of its keys: equal for measurements that differ only in that key.
+/// A measurement's labels as text, without one label. The text is equal for measurements that differ only in this label.
 pub(crate) fn labels_without(measurement: &Measurement, label: Label) -> String {
     let keys = measurement.labels.0.iter().filter(|(name, _)| *name != label.name());
     keys.map(|(name, value)| format!("{name}={value};")).collect()

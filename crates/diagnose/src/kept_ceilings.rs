@@ -1,5 +1,5 @@
-//! The file with the ceilings of machines: for each quantity, the best reliable result with its record. A state directory may be shared
-//! by several machines, or by one machine with several limits: each has its own entry.
+//! The file that stores the ceilings of machines: for each quantity, the best reliable result and its record. Several machines may share a
+//! state directory, or one machine may have several CPU limits; each combination has a separate entry.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::ceilings::{collect_ceilings, update_ceilings};
 
-/// The version of the file format. Version 2 has one machine, with the newest of each result; version 3 names one record for the IPC of all
-/// workloads.
+/// The version of the file format. Version 2 stores one machine, with the newest result for each quantity; version 3 stores one record for
+/// the IPC of all workloads.
 const SCHEMA: u64 = 4;
 /// Maximum number of machines stored; each boot of a machine without an ID counts as another.
 const MOST_MACHINES: usize = 50;
 
-/// The facts that distinguish a machine from others, by name, and the usable part of the machine.
+/// The facts that distinguish a machine from others, by name, including the part of the machine that the process may use.
 pub type Identity = BTreeMap<&'static str, Option<String>>;
 
 /// The ceilings of one machine.
@@ -33,7 +33,7 @@ pub struct KeptCeilings {
 }
 
 impl KeptCeilings {
-    /// Reads the file's text; empty for another version.
+    /// Parses the file's text; the result is empty for another version.
     pub fn read(text: &[u8]) -> Self {
         serde_json::from_slice(text).ok().filter(|kept: &Self| kept.schema == SCHEMA).unwrap_or_default()
     }
@@ -43,12 +43,13 @@ impl KeptCeilings {
         self.machines.iter().find(|one| is_same(&one.machine, here)).map(|one| &one.ceilings)
     }
 
-    /// Whether there are only ceilings of other machines.
+    /// Whether the file contains only ceilings of other machines.
     pub fn is_of_others(&self) -> bool {
         !self.machines.is_empty()
     }
 
-    /// The file's text with the additions from a record of the machine `here`, stored in `file`; `None` if it adds nothing.
+    /// The file's text with the additions from a record of the machine `here`, which is stored in `file`; `None` if the record adds
+    /// nothing.
     pub fn with_record(mut self, record: &Record, file: Option<&str>, here: &Identity) -> Option<String> {
         let new = collect_ceilings(record);
         if new == Ceilings::default() {
@@ -112,7 +113,7 @@ mod tests {
         assert_eq!(KeptCeilings::read(&file), KeptCeilings::default());
         keep(&mut file, &record(1.5, 1e10), &here);
         keep(&mut file, &record(1.2, 2e10), &here);
-        // A disturbed run takes nothing away, and neither does one in a namespace without /sys, or of another machine.
+        // A disturbed run does not remove ceilings, and neither does a run without /sys or on another machine.
         keep(&mut file, &record(1.0, 1e9), &here);
         let blind = Identity::from([("hostname", None)]);
         keep(&mut file, &record(9.0, 9e10), &blind);
@@ -166,7 +167,7 @@ mod tests {
         };
         let mut first = record(1.5, 1e10);
         first.diagnosis.resources.push(latency(90.0, None));
-        // Fast because its arrays lie in the caches, and a latency that nobody can be sure of.
+        // A bandwidth that is high because the arrays fit in the caches, and an unreliable latency.
         let mut second = record(9.0, 9e10);
         for m in &mut second.measurements {
             m.detail.set(detail::ARRAY_BYTES, json!(1 << 20));
@@ -180,7 +181,7 @@ mod tests {
         keep(&mut file, &second, &here);
         let ceilings = kept(&file, &here).unwrap();
         assert_eq!((ceilings.latency_ns, ceilings.bandwidth_all), (Some(90.0), Some(1e10)));
-        // Of a latency the least is the best.
+        // For a latency, the lowest value is the best.
         for (ns, best) in [(110.0, 90.0), (85.0, 85.0)] {
             let mut other = record(1.5, 1e10);
             other.measurements.clear();

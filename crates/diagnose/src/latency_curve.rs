@@ -1,4 +1,4 @@
-//! The latency curve of a record. The levels, the headline and the chart use it.
+//! The latency curve of a record, which the levels, the headline and the chart use.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,12 +8,12 @@ use record::{Label, Measurement};
 /// Minimum number of points for finding levels.
 pub(crate) const LEAST_POINTS: usize = 3;
 
-/// The one latency curve that the levels, the headline and the chart are of.
+/// The latency curve that is used for the levels, the headline and the chart.
 #[derive(Debug)]
 pub(crate) struct LatencyCurve<'a> {
     /// The CPU and node of the curve.
     pub(crate) place: CurvePlace,
-    /// Its points, in the record's order.
+    /// The points of the curve, in the record's order.
     pub(crate) points: Vec<&'a Measurement>,
 }
 
@@ -46,12 +46,13 @@ impl<'a> LatencyCurve<'a> {
     }
 }
 
-/// The working set of a measurement, bytes; 0 without one.
+/// The working set of a measurement, bytes; 0 if there is none.
 pub(crate) fn size_of(measurement: &Measurement) -> u64 {
     measurement.labels.count(Label::Bytes).unwrap_or(0)
 }
 
-/// The node with the fastest memory: by the median over the sizes it shares with the node with the most measurements.
+/// The node with the fastest memory, by the median over the sizes that were also measured on the node with the most
+/// measurements.
 fn nearest_node(points: &[&Measurement]) -> Option<u64> {
     let nodes: BTreeSet<Option<u64>> = points.iter().map(|m| m.labels.count(Label::Node)).collect();
     nodes

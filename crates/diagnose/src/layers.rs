@@ -1,4 +1,4 @@
-//! The time that each layer of a machine adds to a routine: kernel, user program, guest; pinned or not, with interrupts or without.
+//! The time that each layer of a machine adds to a routine: kernel, user program or guest, pinned or not, with or without interrupts.
 
 use record::diagnosis::Layer;
 use record::text::Value;
@@ -8,7 +8,7 @@ use record::{DetailKey, Label, Measurement, Template, Text, detail, metrics, tex
 use crate::figures::locate_figure;
 use crate::record_index::RecordIndex;
 
-/// The layer that repeats a user program, whose difference from the first run is noise.
+/// The layer that repeats a user program; any difference from the first run is noise.
 pub(crate) const AGAIN: &str = "user again";
 
 const FASTEST: Template = Template { code: "layer-fastest", words: "the fastest layer (line speed)" };
@@ -24,7 +24,7 @@ const COUNTED: [(DetailKey<f64>, Template); 4] = [
     (detail::MIGRATIONS_PER_S, Template { code: "layer-migrations", words: "{rate} migrations/s" }),
 ];
 
-/// The displayed name of a layer: `user, bound to CPU 1`.
+/// The displayed name of a layer: `user, pinned to CPU 1`.
 pub(crate) fn label(m: &Measurement) -> String {
     let layer = m.labels.word(Label::Layer).unwrap_or("?");
     let bound = match m.labels.word(Label::Bound) {
@@ -44,8 +44,8 @@ fn beside(m: &Measurement) -> Vec<Text> {
     COUNTED.into_iter().filter_map(count).chain(stolen).collect()
 }
 
-/// One entry per timed layer, fastest first; the others are compared with the fastest (other than the repeated layer, which shows the
-/// noise). Layers timed in different units are not comparable: empty then.
+/// One entry per timed layer, fastest first; the other layers are compared with the fastest one, which is never the repeated layer, because
+/// that shows the noise. Empty if layers were timed in different units, because they are then not comparable.
 pub(crate) fn layers(index: &RecordIndex) -> Vec<Layer> {
     let mut timed: Vec<_> = index
         .figures_of(metrics::LAYER_TIME)
@@ -71,7 +71,7 @@ pub(crate) fn layers(index: &RecordIndex) -> Vec<Layer> {
                 time: *time,
                 seconds: m.detail.get(detail::SECONDS),
                 interval: m.interval(),
-                // JSON has no infinity: an imported time of 1e288 would not come back as it was.
+                // JSON has no infinity: the variation of an imported time of 1e288 could not be read back.
                 variation: m.summary.variation.filter(|variation| variation.is_finite()),
                 over,
                 over_interval: None,
@@ -84,7 +84,7 @@ pub(crate) fn layers(index: &RecordIndex) -> Vec<Layer> {
         .collect()
 }
 
-/// The overhead of a layer relative to the fastest. Only its repetition can take less, which is noise.
+/// The overhead of a layer relative to the fastest. Only the repetition of that layer can take less time, which is noise.
 fn says(over: f64) -> Text {
     match over {
         0.0 => FASTEST.into(),

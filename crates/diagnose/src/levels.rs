@@ -17,22 +17,23 @@ use crate::resources::{MEMORY, Walk, beyond};
 /// A cache counts as advertised if its measured size is at least this share of the advertised size: sets, ways and the program's own
 /// stack and page tables account for the rest.
 const AS_ADVERTISED: f64 = 0.8;
-/// Up to this multiple of its size (and of the cache before it, whose lines it may not repeat) the curve may stay on a cache that is as
-/// advertised: with random replacement it still holds half of a working set of twice its size.
+/// The curve may stay on a cache of the advertised size up to this multiple of its size (plus that of the previous cache, if the cache is
+/// exclusive): with random replacement, a cache still contains half of a working set of twice its size.
 const AT_MOST: f64 = 2.0;
-/// Below this share, a cache is not the advertised one: neither a step of the curve nor pollution explains a factor of
-/// two.
+/// Below this share, the cache does not have the advertised size: neither the step between two measured sizes nor cache pollution explains
+/// a factor of two.
 pub(crate) const MUCH_SMALLER: f64 = 0.5;
-/// The cost of leaving a cache or an edge unmatched, compared with the logarithm of their distance in size: a virtual machine may own
-/// only a thirtieth of the cache that it sees.
+/// The cost of leaving a cache or an edge unmatched, on the scale of the logarithm of their size ratio. The limit is high because a virtual
+/// machine may have only a thirtieth of the cache that the kernel shows.
 const UNMATCHED: f64 = 3.0;
-/// A curve that leaves a cache well beyond its size left another one: sizes above count as this many times as distant.
+/// If the curve leaves a level at a size well above that of a cache, the level is probably another cache; larger sizes therefore count as
+/// this many times as distant.
 const BEYOND: f64 = 5.0;
 /// Working sets beyond the caches with this many times the last plateau's latency do not belong to it.
 const NOT_ITS_OWN: f64 = 1.5;
-/// If an edge climbs this many times as far as another, it is the end of the caches and the other is not.
+/// If an edge rises this many times as far as another edge, it marks the end of the caches, and the other does not.
 const MUCH_STEEPER: f64 = 2.0;
-/// The largest working sets with this many times the last plateau's latency are what it climbs to.
+/// The edge rises to the latency of the largest working sets, if that is at least this many times the latency of the last plateau.
 const CLIMBS: f64 = 1.05;
 
 impl RecordIndex<'_> {
@@ -42,10 +43,10 @@ impl RecordIndex<'_> {
     }
 }
 
-/// The levels found in the record's latency curve, nearest first, memory last. Empty without a curve.
+/// The levels found in the record's latency curve, nearest first, memory last. Empty if there is no curve.
 ///
-/// The curve is that of the CPU with the most points, on 2 MiB pages where available and on 4 KiB pages for the sizes below them, on the
-/// nearest node. Memory is the result on those pages in the headline if one working set was measured on both.
+/// The curve is that of the CPU with the most points on its nearest node, on 2 MiB pages where available and on 4 KiB pages for smaller
+/// sizes. If one working set was measured on both page sizes, the memory level uses the same result as the headline.
 pub fn levels(index: &RecordIndex) -> Vec<Level> {
     let Some(source) = index.curve() else {
         return Vec::new();
@@ -58,12 +59,12 @@ pub fn levels(index: &RecordIndex) -> Vec<Level> {
     let caches = advertised(index.record, cpu);
     let mut levels: Vec<Level> = Vec::new();
     for (mut level, flat) in name(&curve, &caches) {
-        // A level may be named at a place between two plateaus: it is never faster than the previous one.
+        // A level may be placed between two plateaus; it is never faster than the previous one.
         level.latency_ns = level.latency_ns.max(levels.last().map_or(0.0, |level| level.latency_ns));
         level.latency_cycles = source.cycles(index, flat, level.latency_ns);
         levels.push(level);
     }
-    // Memory is the result in the headline, and no other one.
+    // The memory level has the same result as the headline.
     let least = beyond(index.record, &levels, Walk::Loads);
     let figure = source.of_both_pages(index).filter(|figure| size_of(figure) >= least);
     if let (Some([.., before, memory]), Some(figure)) = (levels.get_mut(..), figure)
@@ -83,13 +84,13 @@ pub fn levels(index: &RecordIndex) -> Vec<Level> {
 }
 
 impl<'a> LatencyCurve<'a> {
-    /// The result of the curve's page size at the largest working set measured on both, if that is the curve's.
+    /// The result with the curve's page size at the largest working set measured on both page sizes, if the curve contains this result.
     fn of_both_pages(&self, index: &RecordIndex<'a>) -> Option<&'a Measurement> {
         let (small, huge) = index.pages()?;
         [huge, small].into_iter().find(|figure| self.points.iter().any(|point| std::ptr::eq(*point, *figure)))
     }
 
-    /// Latency in cycles over the working sets of `flat`: measured, else from the clock of one core.
+    /// Latency in cycles over the working sets of `flat`: as measured, or else computed from the clock of one core.
     fn cycles(&self, index: &RecordIndex, flat: (u64, u64), latency_ns: f64) -> Option<f64> {
         let within = |m: &&Measurement| (flat.0..=flat.1).contains(&size_of(m));
         let mut places: HashMap<u64, Vec<&Labels>> = HashMap::new();
@@ -140,7 +141,7 @@ fn advertised(record: &Record, cpu: Option<u32>) -> Vec<Advertised> {
     caches
 }
 
-/// A level before its cycles are known, and the working sets of its flattest part.
+/// A level whose latency in cycles is not yet known, and the working sets of its flattest part.
 type Named = (Level, (u64, u64));
 
 /// The level of a plateau.
@@ -165,7 +166,7 @@ fn name(curve: &Curve, caches: &[Advertised]) -> Vec<Named> {
     let left: Vec<u64> = curve.plateaus(&edges).iter().filter_map(|plateau| plateau.left_at).collect();
     let mut matched = align(&left, caches);
     let ripple = to_its_wall(&edges, &mut matched, caches.len());
-    // An edge without a cache counts only beyond the last one with a cache: before that it is a TLB or a port.
+    // An edge without a cache counts only beyond the last edge with a cache; before that, its cause is a TLB or a port.
     let last_matched = matched.iter().rposition(Option::is_some);
     let (kept, of_cache): (Vec<Edge>, Vec<Option<usize>>) = edges
         .iter()
@@ -179,7 +180,7 @@ fn name(curve: &Curve, caches: &[Advertised]) -> Vec<Named> {
     let mut found: Vec<Named> = Vec::new();
     let mut next = 0;
     for (i, plateau) in plateaus.iter().enumerate() {
-        // A cache that ends before this plateau does, without an edge of its own, is hidden before it.
+        // A cache that ends before this plateau does and has no separate edge is hidden before it.
         let own = of_cache.get(i).copied().flatten();
         let end = plateau.left_at.unwrap_or(largest);
         while next < own.unwrap_or(caches.len()) && caches[next].bytes < end {
@@ -207,9 +208,9 @@ fn name(curve: &Curve, caches: &[Advertised]) -> Vec<Named> {
     found
 }
 
-/// Assigns the last cache to the edge that climbs much more, between the previous cache's edge and its own: memory begins there, and the
-/// edge at about the advertised size, whose index is returned, is a ripple. The curve looks like this in a virtual machine that gets only a small
-/// part of the cache that it is shown.
+/// Assigns the last cache to an edge between the previous cache's edge and its own, if that edge rises much more. Memory then begins at
+/// that edge, and the edge at about the advertised size, whose index is returned, is a ripple. Such a curve is typical of a virtual machine
+/// that gets only a small part of the cache that the kernel shows.
 fn to_its_wall(edges: &[Edge], matched: &mut [Option<usize>], caches: usize) -> Option<usize> {
     let own = matched.iter().rposition(Option::is_some)?;
     let last = matched[own].filter(|cache| *cache > 0 && cache + 1 == caches)?;
@@ -221,7 +222,7 @@ fn to_its_wall(edges: &[Edge], matched: &mut [Option<usize>], caches: usize) -> 
     })
 }
 
-/// A cache that holds more than the largest working set measured.
+/// A cache that is larger than the largest measured working set.
 fn not_left(plateau: &Plateau, own: &Advertised, largest: u64) -> Named {
     let judgement = text!(
         "level-not-left",
@@ -232,20 +233,20 @@ fn not_left(plateau: &Plateau, own: &Advertised, largest: u64) -> Named {
     of_plateau(format!("L{}", own.level), plateau, Some(own.bytes), judgement)
 }
 
-/// A step without a matching cache in the kernel's tables.
+/// A step that matches no cache in the kernel's tables.
 fn unadvertised(plateau: &Plateau, left: u64, level: usize) -> Named {
     let judgement = text!(
-        "not in the kernel's tables: latency rises beyond {left}, which other processes can cause",
+        "not in the kernel's tables: latency rises beyond {left}, possibly because of other processes",
         left = Value::Bytes(left)
     );
     of_plateau(format!("L{level}"), plateau, None, judgement)
 }
 
-/// A cache that the curve leaves at `left` bytes; the cache before it holds `before`.
+/// A cache that the curve leaves at `left` bytes; the previous cache has a size of `before`.
 fn seen(plateau: &Plateau, left: u64, own: &Advertised, before: u64) -> Named {
-    // Its size lies between the last working set it held and the first it did not.
+    // The size is between the last working set that fit in the cache and the first one that did not.
     let share = plateau.gone_at.unwrap_or(left) as f64 / own.bytes as f64;
-    // A cache that does not repeat the previous one's content adds to it.
+    // The capacity of an exclusive cache is added to that of the previous one.
     let with_before = own.bytes.saturating_add(before) as f64 * AT_MOST;
     let (left_at, advertised) = (Value::Bytes(left), Value::Bytes(own.bytes));
     let judgement = if share < MUCH_SMALLER {
@@ -274,8 +275,8 @@ fn seen(plateau: &Plateau, left: u64, own: &Advertised, before: u64) -> Named {
     of_plateau(format!("L{}", own.level), plateau, Some(own.bytes), judgement)
 }
 
-/// A cache without a separate step, although the curve extends beyond its size: its latency is read at the geometric mean of the previous level's
-/// size and its advertised size.
+/// A cache without a separate step, although the curve extends beyond its size. Its latency is taken at the geometric mean of the previous
+/// level's size and the advertised size.
 fn unseen(curve: &Curve, own: &Advertised, before: Option<&Plateau>, after: &Plateau) -> Option<Named> {
     let from = before.and_then(|plateau| plateau.left_at).or(curve.range().map(|range| range.0))?;
     let to = own.bytes.max(from);
@@ -294,7 +295,8 @@ fn unseen(curve: &Curve, own: &Advertised, before: Option<&Plateau>, after: &Pla
     Some(of_plateau(format!("L{}", own.level), &at, Some(own.bytes), judgement))
 }
 
-/// The last plateau; if it belongs to a cache, because too few larger sets were measured for a plateau, those sets.
+/// The last plateau. If this plateau belongs to a cache, because too few larger working sets were measured for another plateau, those
+/// larger sets.
 fn memory(curve: &Curve, plateau: &Plateau, caches: &[Advertised]) -> Named {
     let caches: u64 = caches.iter().map(|cache| cache.bytes).fold(0, u64::saturating_add);
     let mut plateau = *plateau;
@@ -304,7 +306,7 @@ fn memory(curve: &Curve, plateau: &Plateau, caches: &[Advertised]) -> Named {
     {
         (plateau.latency, plateau.flat) = (latency, (from, largest));
     }
-    // If a curve still climbs or has few sizes, the largest ones are memory.
+    // If a curve still rises or has few sizes, the largest sizes are memory.
     if let Some((_, largest)) = curve.range()
         && let Some((latency, from)) = curve.from(largest / 2)
         && latency > plateau.latency * CLIMBS
@@ -321,8 +323,8 @@ fn memory(curve: &Curve, plateau: &Plateau, caches: &[Advertised]) -> Named {
     of_plateau(MEMORY.to_owned(), &plateau, None, judgement)
 }
 
-/// Which cache each edge belongs to (in order, each at most once), by the sizes in bytes at which the curve leaves a plateau: the
-/// assignment with the smallest total distance between their sizes.
+/// The cache of each edge (in order, each cache at most once), based on the sizes in bytes at which the curve leaves a plateau: the
+/// assignment with the smallest total distance between cache and edge sizes.
 fn align(left: &[u64], caches: &[Advertised]) -> Vec<Option<usize>> {
     let far = |left: u64, cache: &Advertised| {
         let off = (left.max(1) as f64 / cache.bytes as f64).ln();

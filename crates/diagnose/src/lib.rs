@@ -1,7 +1,7 @@
-//! Interprets records: the levels of the memory hierarchy, each resource's distance from line speed, and findings. Pure functions of a record:
-//! nothing here reads a file or measures.
+//! Interprets records: the levels of the memory hierarchy, the distance of each resource from line speed, and findings. All functions are
+//! pure functions of a record; none reads a file or measures.
 //!
-//! A new rule is one new file in `findings/` and its line in [`RULES`].
+//! A new rule needs one new file in `findings/`, a line in [`RULES`] and a section in `rules.txt`.
 
 #![warn(unreachable_pub)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -91,19 +91,19 @@ pub fn cited_figure<'a>(record: &'a Record, finding: &Finding) -> Option<&'a Mea
     finding.evidence.iter().find_map(cited)
 }
 
-/// Where the displayed latency curve was measured, from a record's diagnosis.
+/// The place at which the displayed latency curve was measured, from a record's diagnosis.
 pub fn latency_curve(record: &Record) -> Option<CurvePlace> {
     record.diagnosis.latency_curve.or_else(|| RecordIndex::new(record).curve().map(|curve| curve.place))
 }
 
-/// All conclusions from a record's results. Parts with missing inputs are omitted.
+/// All conclusions from a record's results. Parts whose inputs are missing are omitted.
 pub fn diagnose(record: &Record) -> Diagnosis {
     let index = &RecordIndex::new(record);
     let numa = numa::numa(index);
     let case = findings::Case { index, numa: numa.as_ref() };
     let bound = bound::bound(index);
     let turns = turns::turns(record);
-    // A command was held back by what its verdict says. What a rule would find of the machine beside it says nothing of it.
+    // The verdict states what limited the command. Findings of other rules about the machine show nothing about the command.
     let (findings, not_looked_for) = match bound.is_some() || turns.is_some() {
         true => Default::default(),
         false => (findings::findings(&case), findings::not_looked_for(&case)),

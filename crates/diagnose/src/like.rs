@@ -22,46 +22,46 @@ pub struct Like {
     pub design: Option<String>,
     /// Whether the record is of a guest.
     pub guest: bool,
-    /// The number of other records of such machines compared with it, if requested.
+    /// The number of other records of similar machines in the comparison, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub among: Option<usize>,
-    /// Its results.
+    /// The record's results.
     pub figures: Vec<Row>,
 }
 
 /// One result compared with its peers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// What it is: `memory latency, own node`.
+    /// The displayed name: `memory latency, own node`.
     pub what: String,
     /// The result.
     pub value: f64,
-    /// Its unit.
+    /// The unit of the result.
     pub unit: &'static str,
-    /// The smallest and the largest published result.
+    /// The lowest and the highest published result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<(f64, f64)>,
-    /// Whose: the design, its group, a part.
+    /// The source of the range: the design, its group, or one processor model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
-    /// Whether that is of bare metal while this is a guest.
+    /// Whether the range is of bare metal while the record is of a guest.
     pub of_bare_metal: bool,
-    /// Its position relative to that range.
+    /// The position of the result relative to the range.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub position: Option<Position>,
     /// The publishers.
     pub sources: Vec<String>,
-    /// Whether the result is unreliable: then it has no position.
+    /// Whether the result is unreliable; an unreliable result has no position.
     pub unreliable: bool,
     /// The share of the other records with a smaller result, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub percentile: Option<f64>,
 }
 
-/// The displayed names of the requested results, and their names in a line of text.
+/// The table of results: displayed names, and words that identify a result in a line of text.
 pub(crate) const LIKE: &str = include_str!("like.txt");
 
-/// The requested quantities: the name in the data, and the displayed name.
+/// The compared quantities: the name in the data, and the displayed name.
 fn quantities() -> impl Iterator<Item = (&'static str, &'static str)> {
     rows(LIKE, "quantities").into_iter().filter_map(|row| Some((*row.first()?, *row.get(1)?)))
 }
@@ -90,7 +90,7 @@ impl Seen {
     }
 }
 
-/// The requested results of a record, by their names in the data.
+/// The compared results of a record, by their names in the data.
 fn figures(index: &RecordIndex) -> BTreeMap<&'static str, Seen> {
     let mut found = BTreeMap::new();
     let mut add = |what: &'static str, seen: Option<Seen>| {
@@ -101,10 +101,10 @@ fn figures(index: &RecordIndex) -> BTreeMap<&'static str, Seen> {
     for (what, active) in [("clock.one_core", "one"), ("clock.all_core", "all")] {
         add(what, middle(index.clocks("scalar", active)).map(|m| Seen::of(m, "Hz")));
     }
-    // Levels are read from a curve: in a mostly unreliable curve they are meaningless plateaus.
+    // Levels are derived from a curve; in a mostly unreliable curve, they are meaningless plateaus.
     let loads = || index.figures_of(metrics::LOAD_LATENCY);
     let sure = 2 * loads().filter(|m| m.doubt.is_some()).count() <= loads().count();
-    // A plateau about as slow as memory is not a cache's.
+    // A plateau that is about as slow as memory is not a cache.
     let memory = memory_pages(index).map_or(f64::INFINITY, |(_, huge)| huge.value());
     for level in index.levels().iter().filter(|level| level.latency_ns < memory / 2.0) {
         let [cycles, ns] = match level.name.as_str() {
@@ -122,7 +122,7 @@ fn figures(index: &RecordIndex) -> BTreeMap<&'static str, Seen> {
     };
     let chased = memory_pages(index).map(|(_, huge)| Seen::of(huge, "ns"));
     add("dram.latency_local", chased.or_else(|| nodes(true)).or_else(|| own_memory(index)));
-    // With several nodes per package, some other nodes are in the same package.
+    // With several nodes per package, some of the other nodes are in the same package.
     let counts = &index.record.machine.counts;
     let one_a_package = counts.nodes == counts.packages && counts.nodes > Some(1);
     add("dram.latency_remote", nodes(false).filter(|_| one_a_package));
@@ -145,7 +145,7 @@ fn figures(index: &RecordIndex) -> BTreeMap<&'static str, Seen> {
     found
 }
 
-/// A load from the CPU's local memory, as other tools measure it: the largest working set beyond the caches.
+/// The latency of a load from the CPU's local memory, as measured by other tools: with the largest working set beyond the caches.
 fn own_memory(index: &RecordIndex) -> Option<Seen> {
     let least = beyond(index.record, index.levels(), Walk::Loads);
     let own_node = |m: &&Measurement| {
@@ -159,7 +159,7 @@ fn own_memory(index: &RecordIndex) -> Option<Seen> {
     far.max_by_key(|m| m.labels.count(Label::Bytes)).map(|m| Seen::of(m, "ns"))
 }
 
-/// Core-to-core times by how near the CPUs are. In a guest the hypervisor invents the placement of CPUs: nothing.
+/// Core-to-core times by the distance between the CPUs. Empty in a guest, because the hypervisor invents the topology.
 fn pairs(index: &RecordIndex) -> BTreeMap<&'static str, Vec<f64>> {
     let machine = &index.record.machine;
     let mut found: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
@@ -191,8 +191,8 @@ fn pairs(index: &RecordIndex) -> BTreeMap<&'static str, Vec<f64>> {
     found
 }
 
-/// A record's results compared with published results of its peers. `published`: records of published machines with their names, of which
-/// those of its design count; `among`: other records, of which those of similar machines count.
+/// A record's results compared with published results of its peers. `published` contains records of published machines with their names;
+/// only those of the same design are used. `among` contains other records; only those of similar machines are used.
 pub fn like(record: &Record, published: &[(String, Record)], among: Option<&[Record]>) -> Like {
     let index = &RecordIndex::new(record);
     let core = cores::of_machine(&record.machine);
@@ -216,7 +216,7 @@ pub fn like(record: &Record, published: &[(String, Record)], among: Option<&[Rec
         let figure = own.get(what)?;
         let mut range = resources::published(index, core, what).filter(|range| range.unit == figure.unit);
         for (name, other) in &published {
-            // The all-core bandwidth of another machine is no range for this one's.
+            // The all-core bandwidth of a different machine is not a valid range for this one.
             let comparable =
                 !matches!(what, "stream.triad" | "mem.read_peak" | "clock.one_core" | "clock.all_core");
             let Some(seen) =
@@ -262,14 +262,14 @@ pub fn like(record: &Record, published: &[(String, Record)], among: Option<&[Rec
 }
 
 impl Row {
-    /// A result with the published range.
+    /// Creates a row for a result and its published range.
     pub(crate) fn new(what: &str, value: f64, unit: &'static str, range: Option<Range>, guest: bool) -> Self {
         Self {
             what: what.to_owned(),
             value,
             unit,
             position: range.as_ref().map(|range| range.position((value, value))),
-            // A cache's cycles are the same in a guest.
+            // The latency of a cache in cycles is the same in a guest.
             of_bare_metal: range.as_ref().is_some_and(|range| guest && !range.guest && unit != "cycles"),
             range: range.as_ref().map(|range| (range.low, range.high)),
             of: range.as_ref().map(|range| range.of.clone()),

@@ -26,7 +26,7 @@ fn read(figure: &Captures) -> Option<(f64, &'static str)> {
     Some((number * factor, unit))
 }
 
-/// The result in a line compared with its peers; the reason if the line has too little.
+/// The result in a line compared with its peers, or the reason if the line has too little information.
 pub fn like_line(line: &str) -> Result<Like, Text> {
     let line = line.trim();
     let rest = pattern("clock-in-name").map_or(line.into(), |in_name| in_name.replace_all(line, ""));
@@ -41,11 +41,11 @@ pub fn like_line(line: &str) -> Result<Like, Text> {
         [one] => *one,
         [] => {
             let units = "ns, cycles, GB/s or GHz";
-            return Err(text!("line-no-figure", "no number with a unit was found ({units})"));
+            return Err(text!("line-no-figure", "found no number with a unit ({units})"));
         }
         several => {
             let count = several.len();
-            return Err(text!("line-several-figures", "{count} results were found; write one per line"));
+            return Err(text!("line-several-figures", "found {count} results; write one per line"));
         }
     };
     let Some(core) = cores::named_in(line) else {
@@ -88,14 +88,14 @@ fn could_be(value: f64, unit: &str) -> bool {
     metric.is_plausible(value)
 }
 
-/// The published range; all-CPU bandwidths are for the sockets named in the line, else for one.
+/// The published range; all-CPU bandwidths are for the number of sockets in the line, or else for one socket.
 fn published(core: &Core, quantity: &str, line: &str, is_guest: bool, sockets: f64) -> Option<Range> {
     let mut machine = Machine::default();
     machine.processor.model_name = Some(line.to_owned());
     machine.virtualization.hypervisor = is_guest.then(|| "unknown".to_owned());
     let of_part = |quantity: &str| range_of(core, quantity, &machine);
     match quantity {
-        // A guest has a share of a socket's bandwidth.
+        // A guest has only a share of a socket's bandwidth.
         "stream.triad" | "mem.read_peak" if is_guest => None,
         "stream.triad" | "mem.read_peak" => Some(of_part(quantity)?.times(sockets)),
         "clock.max_turbo" => of_part("clock.one_core").or_else(|| of_part(quantity)),
@@ -144,7 +144,7 @@ mod tests {
             let row = &like.figures[0];
             assert_eq!(row.what, title(what), "{line}: {row:?}");
             match row.range {
-                // Nothing was published of it: nothing is said.
+                // If nothing was published, nothing is reported.
                 None => assert_eq!((what, row.position), ("l3.latency_cycles", None), "{line}"),
                 Some(_) => assert_eq!(row.position, Some(position), "{line}: {row:?}"),
             }

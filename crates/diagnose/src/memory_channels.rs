@@ -1,4 +1,4 @@
-//! The ceiling from a machine's memory devices.
+//! The bandwidth ceiling that results from a machine's memory devices.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use record::{Machine, Text, text};
 
 use crate::cores;
 
-/// Data bits of a memory channel if the firmware does not report them: 64, without those for error correction.
+/// Data width of a memory channel, in bits, if the firmware does not report it: 64, excluding the bits for error correction.
 const CHANNEL_BITS: u32 = 64;
 
 /// The combined bandwidth of a machine's memory channels.
@@ -16,13 +16,13 @@ const CHANNEL_BITS: u32 = 64;
 pub(crate) struct Channels {
     /// Channels with at least one device.
     pub populated: usize,
-    /// Channels × MT/s × bytes per transfer, B/s.
+    /// The sum over the channels of MT/s × bytes per transfer, B/s.
     pub bytes_per_second: f64,
     /// Configured MT/s of the slowest and the fastest channel.
     pub mt_s: (u32, u32),
     /// The bandwidth if each device ran at its rated speed, B/s; `None` unless the rated speed of every device is known.
     pub rated_bytes_per_second: Option<f64>,
-    /// MT/s of the slowest and the fastest channel, as rated.
+    /// Rated MT/s of the slowest and the fastest channel.
     pub rated_mt_s: Option<(u32, u32)>,
 }
 
@@ -51,13 +51,13 @@ impl Channel {
     }
 }
 
-/// The devices with memory, without empty slots and flash.
+/// The memory devices, excluding empty slots and flash.
 pub(crate) fn populated(machine: &Machine) -> impl Iterator<Item = &MemoryDevice> {
     machine.memory_devices.iter().filter(|device| is_populated(device))
 }
 
-/// Whether a device holds memory. Firmware sometimes gives empty slots a speed, but no type; published results give speed and type, but not
-/// always a size.
+/// Whether a device contains memory. Some firmware lists a speed but no type for empty slots; published results contain speed and type but
+/// not always a size.
 pub(crate) fn is_populated(device: &MemoryDevice) -> bool {
     let reported = device.kind.is_some() && device.configured_mt_s.is_some_and(|speed| speed > 0);
     device.bytes.map_or(reported, |bytes| bytes > 0) && !is_flash(device)
@@ -69,8 +69,8 @@ pub(crate) fn is_flash(device: &MemoryDevice) -> bool {
     ["flash", "rom", "non-volatile"].iter().any(|word| kind.contains(word))
 }
 
-/// The lowest and the highest MT/s of each kind (JEDEC): firmware that reports less reports the clock, half the rate; devices that are rated
-/// for more are overclocked there.
+/// The lowest and the highest MT/s of each kind (JEDEC). If the firmware reports less, it reports the clock, which is half the rate;
+/// devices rated for more are overclocked.
 const SPEEDS: [(&str, u32, u32); 4] =
     [("DDR2", 400, 1066), ("DDR3", 800, 2133), ("DDR4", 1600, 3200), ("DDR5", 3200, 8800)];
 
@@ -79,33 +79,34 @@ fn speeds_of(device: &MemoryDevice) -> Option<(u32, u32)> {
     known.map(|(_, least, most)| (*least, *most))
 }
 
-/// A property of the memory controllers of one socket, as published for this processor: `mem.channels`, `mem.rate_max`.
+/// A published property of the memory controllers of one socket of this processor: `mem.channels`, `mem.rate_max`.
 pub(crate) fn of_processor(machine: &Machine, what: &str) -> Option<f64> {
     Some(cores::range_of(cores::of_machine(machine)?, what, machine)?.high)
 }
 
-/// The highest MT/s at which a device can run in this machine: it is rated for it, and its kind and the processor support it.
+/// The highest MT/s at which a device can run in this machine, limited by its rating, its kind and the processor.
 pub(crate) fn rated_mt_s(machine: &Machine, device: &MemoryDevice) -> Option<u32> {
     let supported = of_processor(machine, "mem.rate_max").map_or(u32::MAX, |most| most as u32);
     let of_kind = speeds_of(device).map_or(u32::MAX, |(_, most)| most);
     Some(device.rated_mt_s.filter(|rated| *rated > 0)?.min(supported).min(of_kind))
 }
 
-/// The rate at which a device runs, MT/s. `None` if the firmware may have reported the clock instead: exactly half of the rated speed, or
-/// less than its kind has.
+/// The configured rate of a device, MT/s. `None` if the firmware may have reported the clock instead, that is, if the value is exactly half
+/// the rated speed or below the minimum of its kind.
 pub(crate) fn running_mt_s(device: &MemoryDevice) -> Option<u32> {
     let configured = device.configured_mt_s.filter(|speed| *speed > 0)?;
     let is_half = device.rated_mt_s.is_some_and(|rated| rated.abs_diff(configured.saturating_mul(2)) <= 2);
     (!is_half && speeds_of(device).is_none_or(|(least, _)| configured >= least)).then_some(configured)
 }
 
-/// Whether a hypervisor invents the devices. Those of an emulated machine (QEMU's TCG) are its own: there are no others behind them.
+/// Whether a hypervisor invents the devices. The devices of an emulated machine (QEMU's TCG) do not count as invented, because there are no
+/// other devices behind them.
 pub(crate) fn are_made_up(machine: &Machine) -> bool {
     machine.is_virtual() && machine.virtualization.emulated != Some(true)
 }
 
-/// Whether the list of devices is complete: it accounts for all memory that the machine reports, and has a device for each slot. A text may
-/// be truncated.
+/// Whether the list of devices is complete, that is, accounts for all memory that the machine reports and has a device for each slot. An
+/// imported text may be truncated.
 pub(crate) fn is_whole(machine: &Machine) -> bool {
     let sizes: Option<Vec<u64>> = populated(machine).map(|device| device.bytes).collect();
     let listed = sizes.map(|sizes| sizes.into_iter().fold(0, u64::saturating_add));
@@ -113,8 +114,9 @@ pub(crate) fn is_whole(machine: &Machine) -> bool {
     is_all && machine.memory_slots.is_none_or(|slots| slots as usize <= machine.memory_devices.len())
 }
 
-/// The channels of a machine. `None` unless the list of devices is complete and has the channel and configured speed of every device: a sum
-/// with gaps would be too low a ceiling. Devices on one channel share it, so it counts once, at the slowest one's speed.
+/// The channels of a machine. `None` unless the list of devices is complete and contains the channel and configured speed of every device;
+/// otherwise, the sum would be too low. Devices on one channel share its bandwidth, so each channel counts once, at the speed of its
+/// slowest device.
 pub(crate) fn channels(machine: &Machine) -> Option<Channels> {
     let mut channels: BTreeMap<(Option<u32>, &str), Channel> = BTreeMap::new();
     if !is_whole(machine) {
@@ -123,7 +125,7 @@ pub(crate) fn channels(machine: &Machine) -> Option<Channels> {
     for device in populated(machine) {
         let configured = running_mt_s(device)?;
         let bits = device.data_bits.filter(|bits| *bits > 0).unwrap_or(CHANNEL_BITS);
-        // A device can run above its rating.
+        // A device can run above its rated speed.
         let rated = rated_mt_s(machine, device).map(|rated| rated.max(configured));
         let channel = channels.entry((device.node, device.channel.as_deref()?)).or_insert(Channel {
             configured,

@@ -13,12 +13,12 @@ use crate::record_index::RecordIndex;
 const MOST_EVIDENCE: usize = 4;
 /// Maximum number of nodes of a machine: Linux supports up to 1024 (`CONFIG_NODES_SHIFT`).
 pub(crate) const MOST_NODES: u32 = 1024;
-/// Results with their pair of nodes: the requesting one, and the memory's.
+/// Results with their pair of nodes: the requesting node and the memory node.
 type OfNodes<'a> = Vec<((u32, u32), &'a Measurement)>;
-/// The distance of a pair of nodes without a result or a distance.
+/// The assumed distance of a pair of nodes that has neither a result nor a listed distance.
 const FAR: f64 = 1e9;
 
-/// The cost of one access, in arbitrary units: only ratios are meaningful.
+/// The cost of one access, in arbitrary units; only ratios are meaningful.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Cost {
     /// The median.
@@ -27,10 +27,10 @@ pub(crate) struct Cost {
     pub between: Option<(f64, f64)>,
 }
 
-/// One kind of cost, pair by pair.
+/// One kind of cost, for each pair of nodes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Matrix {
-    /// What was measured: `load latency`.
+    /// The measured quantity: `load latency`.
     pub what: Text,
     cells: BTreeMap<(u32, u32), Cost>,
     /// The mean cost of each node's local memory.
@@ -39,16 +39,16 @@ pub(crate) struct Matrix {
     by_distance: BTreeMap<u32, Cost>,
     /// The results, local ones first.
     pub evidence: Vec<Evidence>,
-    /// Whether one of its results is in doubt.
+    /// Whether any of the results is unreliable.
     pub doubtful: bool,
 }
 
 /// All costs of a record.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Costs {
-    /// Waiting: load latency, or time per element.
+    /// The cost of waiting: load latency, or time per element.
     pub latency: Option<Matrix>,
-    /// Moving: the time per byte.
+    /// The cost of transfers: time per byte.
     pub bandwidth: Option<Matrix>,
     /// The firmware's distances.
     pub distances: distances::Table,
@@ -74,14 +74,14 @@ impl Costs {
         both.flat_map(|matrix| matrix.cells.keys().flat_map(|(from, to)| [*from, *to])).collect()
     }
 
-    /// The distance between two nodes: as measured, otherwise from the firmware's distances.
+    /// The distance between two nodes: measured, or otherwise from the firmware's table.
     pub(crate) fn distance(&self, from: u32, to: u32) -> f64 {
         if from == to {
             return 0.0;
         }
         let cell = |at| self.latency.as_ref().and_then(|matrix| matrix.cells.get(&at)).map(|cost| cost.value);
         let reported = |at| self.distances.get(&at).map(|distance| f64::from(*distance));
-        // Pairs are only comparable by one kind of result for all; the firmware's table is complete or absent.
+        // Pairs are comparable only if all have the same kind of result; the firmware's table is either complete or absent.
         reported((from, to)).or_else(|| cell((from, to))).or_else(|| cell((to, from))).unwrap_or(FAR)
     }
 
@@ -95,7 +95,7 @@ impl Costs {
 }
 
 impl Matrix {
-    /// From single results: the cost of local memory, and the mean of other nodes' memory if known.
+    /// Builds the matrix from single results: the cost of local memory and, if known, the mean cost of other nodes' memory.
     pub(crate) fn of_single(
         what: Text,
         (own, others): (f64, Option<f64>),
@@ -132,7 +132,7 @@ impl Matrix {
         })
     }
 
-    /// The cost of one pair; an unmeasured pair costs as much as pairs at its distance, or as others.
+    /// The cost of one pair. For an unmeasured pair, the cost of pairs at the same distance, or else of other pairs.
     fn cost_between(&self, from: u32, to: u32, costs: &Costs) -> Option<Cost> {
         if let Some(cost) = self.cells.get(&(from, to)) {
             return Some(*cost);
@@ -144,13 +144,13 @@ impl Matrix {
         alike.copied().or(self.others)
     }
 
-    /// The mean cost over all pairs of requesting nodes and memory nodes.
+    /// The mean cost over all pairs of a requesting node and a memory node.
     pub(crate) fn mean(&self, from: &[u32], to: &[u32], costs: &Costs) -> Option<Cost> {
         mean(from.iter().flat_map(|from| to.iter().filter_map(|to| self.cost_between(*from, *to, costs))))
     }
 }
 
-/// The mean of costs; its interval contains all of theirs, and is absent if one of them has none.
+/// The mean of several costs. The interval of the mean contains all their intervals; it is absent if any cost has none.
 pub(crate) fn mean(costs: impl Iterator<Item = Cost>) -> Option<Cost> {
     let (mut sum, mut low, mut high, mut count, mut reported) = (0.0, 0.0, 0.0, 0usize, true);
     for cost in costs {
@@ -181,8 +181,9 @@ fn is_sound(value: f64) -> bool {
     value > 1e-30 && value < 1e30
 }
 
-/// The results of a matrix, linespeed's own or another tool's, one per pair, local ones first. Of several operations reading is taken,
-/// which every record has; of several thread counts the highest, since one thread does not saturate a node's channels.
+/// The results of a matrix, measured by linespeed or another tool: one per pair, local ones first. If there are several operations, reads
+/// are used, because every record has them; if there are several thread counts, the highest, because one thread does not saturate a node's
+/// channels.
 pub(crate) fn nodes_figures<'a>(index: &RecordIndex<'a>, metric: Metric) -> OfNodes<'a> {
     let mut all: Vec<&Measurement> = index.figures_of(metric).collect();
     let of_reads = |m: &&Measurement| m.labels.word(Label::Op) == Some("read");
@@ -193,14 +194,14 @@ pub(crate) fn nodes_figures<'a>(index: &RecordIndex<'a>, metric: Metric) -> OfNo
     one_a_pair(all.into_iter().filter_map(|m| Some(((node(m, Label::From)?, node(m, Label::To)?), m))))
 }
 
-/// The node of each CPU, from the CPU or from the nodes' lists.
+/// The node of each CPU, from the entry of the CPU or from the CPU lists of the nodes.
 pub(crate) fn nodes_of_cpus(machine: &Machine) -> BTreeMap<u32, u32> {
     let lists = machine.nodes.iter().flat_map(|node| node.cpus.iter().map(move |cpu| (cpu, node.id)));
     let own = machine.cpus.iter().filter_map(|cpu| Some((cpu.id, cpu.node?)));
     lists.chain(own).filter(|(_, node)| *node < MOST_NODES).collect()
 }
 
-/// A latency curve's largest working set on several nodes (`lat_mem_rd` under `numactl`).
+/// Results for the largest working set of a latency curve on several nodes (`lat_mem_rd` under `numactl`).
 fn curve(index: &RecordIndex, distances: &distances::Table) -> Option<Matrix> {
     let of_cpu = nodes_of_cpus(&index.record.machine);
     let mut sizes: BTreeMap<(u64, &str), OfNodes> = BTreeMap::new();

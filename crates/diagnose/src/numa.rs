@@ -1,4 +1,4 @@
-//! The cost of nodes for a program that ignores them, and whether the firmware's distances agree with the measurements.
+//! The cost for a program that ignores NUMA nodes, and the agreement of the firmware's distances with the measurements.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::figures::{median, spread};
 use crate::node_costs::{Costs, Matrix, nodes_figures};
 use crate::record_index::RecordIndex;
 
-/// Conclusions from the matrices; `None` with fewer than two nodes.
+/// Conclusions from the matrices; `None` if there are fewer than two nodes.
 pub fn numa(index: &RecordIndex) -> Option<Numa> {
     let bandwidth = nodes_figures(index, metrics::NUMA_BANDWIDTH);
     let cell = |m: &Measurement| {
@@ -29,7 +29,7 @@ pub fn numa(index: &RecordIndex) -> Option<Numa> {
     let local = |cells: &Cells| median(cells.iter().filter(|(at, _)| at.0 == at.1).map(|(_, c)| c.value));
     let remote = median(latency.iter().filter(|(at, _)| at.0 != at.1).map(|(_, cell)| cell.value));
     let slowest = latency.iter().max_by(|a, b| a.1.value.total_cmp(&b.1.value));
-    // Latencies add up over accesses, and so do the times per byte.
+    // Latencies add up over accesses, as do times per byte.
     let costs = Costs::from_index(index);
     let ignored = |matrix: &Option<Matrix>| {
         let (from, to): (Vec<u32>, Vec<u32>) =
@@ -41,7 +41,7 @@ pub fn numa(index: &RecordIndex) -> Option<Numa> {
     let ignoring_factor = ignored(&costs.latency).filter(|_| !latency.is_empty());
     let bandwidth_factor = ignored(&costs.bandwidth).map(|factor| 1.0 / factor);
     let own = rows.intersection(&columns).count();
-    // Times in an emulator are no evidence about a table.
+    // Times in an emulator are not evidence about the table.
     let emulated = index.record.machine.virtualization.emulated == Some(true);
     let judged = if emulated { Judgement::default() } else { distances::judge(&latency, &costs.distances) };
     let doubtful = latency.values().filter(|cell| !cell.sure).count();
@@ -76,7 +76,7 @@ pub fn numa(index: &RecordIndex) -> Option<Numa> {
 fn meaning(numa: &Numa) -> Text {
     let mut says = text!(
         "numa-ignored",
-        "For a program that ignores nodes, {remote} of accesses are remote.",
+        "For a program that ignores NUMA nodes, {remote} of accesses are remote.",
         remote = Value::Share(numa.remote_share)
     );
     if let (Some(factor), Some(local)) = (numa.ignoring_factor, numa.local_ns) {
@@ -111,7 +111,7 @@ mod tests {
         numa.meaning.sentences().iter().filter_map(Text::code).collect()
     }
 
-    /// A machine with these distances; the figures of `latency` are of (from, to).
+    /// A machine with these distances; `latency` contains results by (from, to).
     fn record_with(distances: &[&[u32]], latency: &[((u32, u32), f64)]) -> Record {
         let mut record = machine(distances.len() as u32);
         for (id, row) in distances.iter().enumerate() {
@@ -130,7 +130,7 @@ mod tests {
         record
     }
 
-    /// The figures of one column: every node asks for node 0's memory.
+    /// The results of one column: every node accesses the memory of node 0.
     fn column(ns: &[f64]) -> Vec<((u32, u32), f64)> {
         ns.iter().enumerate().map(|(from, ns)| ((from as u32, 0), *ns)).collect()
     }
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn pairs_that_were_not_measured_cost_what_their_distance_costs() {
-        // Both far distances of row 0 are known, and row 1 has only its own.
+        // Row 0 has both remote distances, and row 1 has only the local one.
         let some = [((0, 0), 100.0), ((0, 1), 160.0), ((0, 2), 280.0), ((0, 3), 220.0), ((1, 1), 100.0)];
         let numa = numa(&record_with(HYGON_DISTANCES, &some)).unwrap();
         assert!((numa.ignoring_factor.unwrap() - 7.6 / 4.0).abs() < 1e-6, "{numa:?}");

@@ -1,17 +1,18 @@
-//! The results of a machine after its settings were improved, if a record contains them, compared with the expectation.
+//! Compares the results of a machine after an improvement of its settings, if a record contains such results, with the
+//! model's prediction.
 
 use record::text::Value;
 use record::{Label, Measurement, Record, Text, detail, metrics, text};
 
-/// Tolerance of a model.
+/// The tolerance of a model's prediction.
 const OFF: f64 = 1.1;
 
-/// Whether a result is of the machine with later settings.
+/// Whether a result was measured with the later settings.
 pub(crate) fn is_tuned(m: &Measurement) -> bool {
     m.metric == metrics::WORKLOAD_THROUGHPUT && m.labels.word(Label::Setting) == Some("tuned")
 }
 
-/// Speed-up of a machine after a change, for work measured both ways.
+/// The speedup of a machine after a change, for work measured before and after.
 pub(crate) struct Observed {
     /// The work.
     pub(crate) work: String,
@@ -21,7 +22,7 @@ pub(crate) struct Observed {
     changes: String,
 }
 
-/// The corresponding results of a record.
+/// Finds such work in a record.
 pub(crate) fn find_observed(record: &Record) -> Option<Observed> {
     let then = record.measurements_of(metrics::WORKLOAD_THROUGHPUT).find(|m| is_tuned(m))?;
     let work = then.labels.word(Label::Workload)?;
@@ -33,7 +34,7 @@ pub(crate) fn find_observed(record: &Record) -> Option<Observed> {
 }
 
 impl Observed {
-    /// In a sentence.
+    /// The speedup in a sentence.
     pub(crate) fn says(&self) -> Text {
         text!(
             "Observed: {factor} with {changes}.",
@@ -42,13 +43,13 @@ impl Observed {
         )
     }
 
-    /// The same, with the remainder for binding compared with the maximum of the model.
+    /// The same, with a comparison between the part that remains for binding and the model's maximum.
     pub(crate) fn against_model(&self, devices: Option<f64>, modelled: f64) -> Text {
         let mut says = self.says();
         if let Some(devices) = devices.filter(|devices| self.factor / devices > modelled * OFF) {
             let rest = Value::Factor(self.factor / devices);
             let (devices, modelled) = (Value::Factor(devices), Value::Factor(modelled));
-            says.push(text!("Faster memory devices explain {devices}, which leaves {rest} for binding. The model predicts at most {modelled}, so it is wrong here."));
+            says.push(text!("Faster memory devices explain {devices}, which leaves {rest} for binding. The model predicts at most {modelled}, so the model is wrong here."));
         }
         says
     }

@@ -11,18 +11,18 @@ use crate::comparison::{Extent, Side, compare};
 use crate::cores;
 use crate::cpu_accounting::disturbance;
 
-/// The variation of the clocks of one model from boot to boot and from part to part.
+/// The clock variation within one processor model, between boots and between specimens.
 const CLOCKS_ALIKE: f64 = 0.02;
 
 /// Whether results of two machines are comparable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Comparable {
-    /// As they are.
+    /// Comparable without conversion.
     Comparable,
-    /// Convertible by the ratio of their clocks, as far as a program is bound by its core.
+    /// Comparable after conversion by the ratio of the clocks, if the program is core-bound.
     Convertible,
-    /// Not at all.
+    /// Not comparable.
     No,
 }
 
@@ -31,20 +31,20 @@ pub enum Comparable {
 pub struct Passport {
     /// Whether their results may be compared.
     pub outcome: Comparable,
-    /// The design of both, if it is the same and known.
+    /// The design of both processors, if it is known and the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub design: Option<String>,
-    /// This machine's clock over the baseline's, with its 95 % interval: a time measured here times this is a time there.
+    /// This machine's clock divided by the baseline's clock. A time measured on this machine times this ratio is the time on the baseline.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_ratio: Option<f64>,
-    /// Its 95 % interval.
+    /// The 95 % interval of the ratio.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<(f64, f64)>,
-    /// Why the results are not comparable.
+    /// The reasons why the results are not comparable.
     pub reasons: Vec<Text>,
 }
 
-/// This machine's passport relative to a baseline's record; both with their clocks.
+/// This machine's passport relative to a baseline's record; both records contain clock results.
 pub fn passport(here: &Record, baseline: &Record) -> Passport {
     let (design, mut reasons) = designs(here, baseline);
     reasons.extend(shapes(here, baseline));
@@ -61,7 +61,7 @@ pub fn passport(here: &Record, baseline: &Record) -> Passport {
     }
     let outcome = match clocks {
         None => Comparable::No,
-        // The tolerance at the edge is as wide as two clocks of one model differ.
+        // The tolerance equals the possible difference between two clocks of one model.
         Some((ratio, (low, high)))
             if (ratio - 1.0).abs() <= CLOCKS_ALIKE
                 || low <= 1.0 && 1.0 <= high && high - low <= 2.0 * CLOCKS_ALIKE =>
@@ -79,21 +79,20 @@ pub fn passport(here: &Record, baseline: &Record) -> Passport {
     }
 }
 
-/// The passport compared with the nearest of several baselines; `None` without any.
+/// The passport relative to the nearest of several baselines; `None` if there are no baselines.
 pub fn nearest_passport(here: &Record, classes: &[ClassBaseline]) -> Option<Passport> {
     let all = classes.iter().map(|class| passport(here, &class.record));
     all.min_by_key(|passport| (passport.outcome == Comparable::No, passport.reasons.len()))
 }
 
-/// The design that both share, or the reason why there is none.
+/// The design that both machines share, or the reason why there is none.
 fn designs(here: &Record, baseline: &Record) -> (Option<String>, Vec<Text>) {
     let design = |record: &Record| {
         let processor = &record.machine.processor;
         let known = cores::of_machine(&record.machine).map(|core| core.name.clone());
         known.or_else(|| processor.microarchitecture.clone()).or_else(|| processor.model_name.clone())
     };
-    // Of one design each part may be made up of another number of dies, and models of a family have clocks of their own; those are seen
-    // in the shape and in the clock.
+    // Models of one design may have different numbers of dies and different clocks; the shape and the clock show such differences.
     match (design(here), design(baseline)) {
         (Some(one), Some(other)) if one == other => (Some(one), Vec::new()),
         (Some(one), Some(other)) => {
@@ -109,7 +108,7 @@ fn shapes(here: &Record, baseline: &Record) -> Vec<Text> {
     let of_shape = values.filter(|((fact, _), _)| fact.is("shape"));
     let mut differ = Vec::new();
     for ((fact, own), other) in of_shape {
-        // No quota is a known value, and a fact unknown to one of them is no difference.
+        // The absence of a quota is a known value. A fact that is unknown for one machine is not a difference.
         if own == other || !fact.is_limit() && (own.is_none() || other.is_none()) {
             continue;
         }
@@ -123,10 +122,10 @@ fn shapes(here: &Record, baseline: &Record) -> Vec<Text> {
     differ
 }
 
-/// One ratio and its interval.
+/// A ratio and its interval.
 type Ratio = (f64, (f64, f64));
 
-/// This machine's clock over the baseline's: of one core alone and of all, which must agree.
+/// This machine's clock divided by the baseline's clock. The ratios with one core busy and with all cores busy must agree.
 fn clock_ratio(here: &Record, baseline: &Record) -> Result<Ratio, Text> {
     let clocks = |record: &Record| Record {
         measurements: record.measurements_of(metrics::CORE_CLOCK).cloned().collect(),
@@ -161,7 +160,7 @@ fn clock_ratio(here: &Record, baseline: &Record) -> Result<Ratio, Text> {
             let [one, all] = [one.0, all.0].map(|ratio| format!("{ratio:.3}"));
             Err(text!(
                 "passport-two-ratios",
-                "no single ratio: the clock is {one} of the baseline's with one core busy, {all} with all cores"
+                "no common ratio: the clock is {one} of the baseline's with one core busy, {all} with all cores"
             ))
         }
         // Programs in CI mostly use all of a small runner.

@@ -1,4 +1,4 @@
-//! An indexed record: its results by metric, and values needed more than once, computed once.
+//! An index of a record: results by metric, and values computed once and used several times.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
@@ -19,7 +19,7 @@ pub type Figures<'a, 'b> = Copied<Iter<'b, &'a Measurement>>;
 /// Measurements by two label values, each with few distinct words.
 type ByWords<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Vec<&'a Measurement>>>;
 
-/// A record with its results in order. A record may hold tens of thousands of measurements, and most readers want a few of them.
+/// A record with an index of its results. A record may contain tens of thousands of measurements, and most rules need only a few of them.
 #[derive(Debug)]
 pub struct RecordIndex<'a> {
     /// The record.
@@ -29,10 +29,10 @@ pub struct RecordIndex<'a> {
     wakeups: ByWords<'a>,
     curve: Option<LatencyCurve<'a>>,
     pages: Option<(&'a Measurement, &'a Measurement)>,
-    /// What [`levels`](crate::levels()) finds in the latency curve, once requested.
+    /// The result of [`levels`](crate::levels()), computed on first use.
     pub(crate) levels: OnceCell<Vec<Level>>,
     shape: OnceCell<Option<Shape>>,
-    /// The machine and the conditions as JSON has them, once requested.
+    /// The machine and the conditions as JSON, computed on first use.
     pub(crate) inventory: OnceCell<Value>,
 }
 
@@ -40,15 +40,15 @@ impl<'a> RecordIndex<'a> {
     /// Indexes a record's results, in one pass over them.
     pub fn new(record: &'a Record) -> Self {
         let mut by_metric: HashMap<Metric, Vec<&Measurement>> = HashMap::new();
-        // Results of a metric mostly stand together.
+        // Results of one metric are usually adjacent.
         for run in record.measurements.chunk_by(|a, b| a.metric == b.metric) {
             let with_figure = run.iter().filter(|m| m.summary.n > 0);
             by_metric.entry(run[0].metric).or_default().extend(with_figure);
         }
         let of = |metric: Metric| by_metric.get(&metric).map_or(&[][..], Vec::as_slice).iter().copied();
         let as_measured = |m: &&Measurement| m.labels.switch(Label::Corrected) != Some(true);
-        // Of several CPUs with a whole curve the one with the nearest memory is chosen; results on both page sizes are of the chosen one,
-        // if it has them.
+        // Of several CPUs with a complete curve, the CPU with the nearest memory is chosen. Results on both page sizes are taken from this
+        // CPU, if it has them.
         let at = |m: &Measurement| CurvePlace::of_figure(&m.labels);
         let nearest = same_place_on_both_pages(of(metrics::LOAD_LATENCY));
         let curve = LatencyCurve::choose(of(metrics::LOAD_LATENCY), nearest.map(|(small, _)| at(small)));
@@ -67,28 +67,28 @@ impl<'a> RecordIndex<'a> {
         }
     }
 
-    /// Actual CPU placement of the machine.
+    /// The detected CPU placement of the machine.
     pub(crate) fn shape(&self) -> Option<&Shape> {
         self.shape.get_or_init(|| crate::shape::of_record(self.record)).as_ref()
     }
 
-    /// What moved during this measurement.
+    /// A description of the vCPUs that moved during this measurement.
     pub(crate) fn moved_during(&self, m: &Measurement) -> Option<Text> {
         crate::shape::noise::moved_during(m, crate::shape::moved(self.shape()?))
     }
 
-    /// The measurements of one metric that have a result, in the record's order.
+    /// The measurements of one metric that have a result, in the order of the record.
     pub fn figures_of(&self, metric: Metric) -> Figures<'a, '_> {
         self.by_metric.get(&metric).map_or(&[][..], Vec::as_slice).iter().copied()
     }
 
-    /// Clocks of the cores (`core.clock`) under work with these vectors on these cores: `scalar` with `one` or `all`.
+    /// Core clocks (`core.clock`) with this vector width and these busy cores: for example, `scalar` with `one` or `all`.
     pub(crate) fn clocks(&self, vector: &str, active: &str) -> Figures<'a, '_> {
         of_words(&self.clocks, vector, active)
     }
 
-    /// Wake-up latency (`wakeup.latency`) as measured, without values corrected for missed periods: policy `other` or `fifo`, setting
-    /// `as-is` or `tuned`.
+    /// Wake-up latencies (`wakeup.latency`) as measured, excluding those corrected for missed periods, with policy `other` or `fifo` and
+    /// setting `as-is` or `tuned`.
     pub(crate) fn wakeups(&self, policy: &str, setting: &str) -> Figures<'a, '_> {
         of_words(&self.wakeups, policy, setting)
     }
@@ -98,14 +98,14 @@ impl<'a> RecordIndex<'a> {
         self.curve.as_ref()
     }
 
-    /// The measurements of one place on 4 KiB and on 2 MiB pages, at the largest working set of both: at the curve's place, else at the
-    /// nearest.
+    /// The measurements at one place on 4 KiB and on 2 MiB pages, with the largest working set measured on both: at the curve's place,
+    /// otherwise on the nearest node.
     pub(crate) fn pages(&self) -> Option<(&'a Measurement, &'a Measurement)> {
         self.pages
     }
 }
 
-/// Measurements by their values of two labels; those without one of them are left out.
+/// Indexes measurements by the values of two labels; measurements that lack one of the labels are omitted.
 fn by_words<'a>(all: impl Iterator<Item = &'a Measurement>, first: Label, second: Label) -> ByWords<'a> {
     let mut found = ByWords::new();
     for m in all {
@@ -116,7 +116,7 @@ fn by_words<'a>(all: impl Iterator<Item = &'a Measurement>, first: Label, second
     found
 }
 
-/// Those with these values.
+/// The measurements with these values.
 fn of_words<'a, 'b>(all: &'b ByWords<'a>, first: &str, second: &str) -> Figures<'a, 'b> {
     all.get(first).and_then(|all| all.get(second)).map_or(&[][..], Vec::as_slice).iter().copied()
 }
@@ -137,12 +137,12 @@ fn same_place_on_both_pages<'a>(
         }
     }
     sizes.values().rev().find_map(|[small, huge]| {
-        // By place: a size may have been measured on thousands of CPUs and nodes.
+        // Results are indexed by place, because a size may have been measured on thousands of CPUs and nodes.
         let huge: HashMap<String, &Measurement> =
             huge.iter().map(|m| (labels_without(m, Label::Page), *m)).collect();
         let pairs =
             small.iter().filter_map(|small| Some((*small, *huge.get(&labels_without(small, Label::Page))?)));
-        // Of several the nearest memory represents the machine.
+        // If there are several places, the nearest memory represents the machine.
         pairs.max_by(|a, b| b.1.value().total_cmp(&a.1.value()))
     })
 }

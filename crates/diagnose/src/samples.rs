@@ -22,7 +22,7 @@ pub(crate) fn code_of(remedy: &Remedy) -> &str {
     remedy.text.as_ref().and_then(Text::code).unwrap_or_default()
 }
 
-/// Eight sizes an octave from `from` to `to` bytes, whole lines.
+/// 8 sizes per octave from `from` to `to` bytes, whole lines.
 pub(crate) fn sizes(from: u64, to: u64) -> Vec<u64> {
     sizes_by(8.0, from, to)
 }

@@ -1,5 +1,5 @@
-//! The gain of a workload's throughput from siblings, from just the steps of threads, even if no step of exactly one thread per core was
-//! measured.
+//! The throughput that siblings add to a workload, derived from the thread-count steps, even if no step with exactly one thread per core
+//! was measured.
 
 use std::collections::BTreeMap;
 
@@ -11,24 +11,24 @@ use record::{Label, Measurement, detail, metrics, text};
 use crate::block_sizes::BlockSizes;
 use crate::record_index::RecordIndex;
 
-/// Maximum number of workloads that are read.
+/// Maximum number of workloads to read.
 const MOST: usize = 64;
 
-/// A workload on all CPUs, and on as many CPUs as can each have a separate core.
+/// A workload on all CPUs, and on the largest number of CPUs on separate cores.
 pub(crate) struct Steps<'a> {
     /// The workload.
     pub(crate) workload: &'a str,
-    /// Its block size, if it has one.
+    /// The workload's block size, if any.
     pub(crate) bytes: Option<u64>,
-    /// The number of threads with a core each.
+    /// The number of threads on separate cores.
     pub(crate) threads: u64,
     /// The throughput of these threads.
     pub(crate) alone: &'a Measurement,
     /// The throughput of all CPUs.
     pub(crate) all: &'a Measurement,
-    /// The machine's cores.
+    /// The number of cores of the machine.
     pub(crate) cores: u64,
-    /// Its CPUs.
+    /// The number of CPUs of the machine.
     pub(crate) cpus: u64,
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn find_steps<'a>(index: &RecordIndex<'a>) -> Vec<Steps<'a>> {
     let both = |((workload, bytes), steps): ((&'a str, Option<u64>), BTreeMap<u64, &'a Measurement>)| {
         let (threads, alone) = steps.range(1..=cores).next_back()?;
         let steps = Steps { workload, bytes, threads: *threads, alone, all: steps.get(&cpus)?, cores, cpus };
-        // One thread alone does not show how several cores do together.
+        // A single thread does not show the combined throughput of several cores.
         (*threads > 1 || cores == 1).then_some(steps)
     };
     steps.into_iter().filter_map(both).collect()
@@ -68,8 +68,8 @@ pub(crate) fn siblings(index: &RecordIndex) -> Vec<SiblingsAdd> {
     find_steps(index).into_iter().filter_map(weigh_workload).collect()
 }
 
-/// Whether the system placed the threads, or cores were filled before siblings: only then does a step with as many threads as cores use one
-/// thread per core.
+/// Whether the system placed the threads, or cores were filled before siblings. Only in these cases does a step with as many threads as
+/// cores use one thread per core.
 fn unplaced(m: &Measurement) -> bool {
     matches!(m.labels.word(Label::Placement), None | Some("cores-first"))
 }
@@ -122,7 +122,7 @@ mod tests {
         super::siblings(&RecordIndex::new(record))
     }
 
-    /// The published openssl figures (aes-256-ige, blocks of 8 KiB, kB/s) of machines of so many cores and CPUs.
+    /// The published openssl results (aes-256-ige, 8 KiB blocks, kB/s) of machines with this many cores and CPUs.
     fn openssl(cores: u32, cpus: u32, figures: &[(u32, f64)]) -> Record {
         let mut record = machine(1);
         record.machine.counts.cores = Some(cores);
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(siblings(&openssl(96, 96, &[(1, 143196.16), (96, 13751432.53)])), []);
         assert_eq!(siblings(&openssl(32, 64, &[(64, 2884302.17)])), []);
         assert_eq!(siblings(&openssl(32, 64, &[(32, 2550723.93)])), []);
-        // One thread is not how 52 cores do together: most of what "siblings add" would be cores.
+        // One thread does not show the throughput of 52 cores: most of the supposed gain from siblings would be that of cores.
         assert_eq!(siblings(&openssl(52, 104, &[(1, 89101.65), (104, 5247858.60)])), []);
         assert_eq!(siblings(&machine(4)), []);
     }

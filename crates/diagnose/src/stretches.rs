@@ -1,19 +1,20 @@
-//! A recording as stretches: in each, one verdict held most of the time.
+//! Divides a recording into stretches with one prevailing verdict each.
 
 use record::Watch;
 use record::diagnosis::BoundBy;
 use record::watch::{Held, Moment};
 
-/// Maximum number of stretches in a recording; a shorter stretch than this fraction of it is merged into a neighbor.
+/// Maximum number of stretches in a recording. A stretch that is shorter than the corresponding fraction of the
+/// recording is merged into a neighbor.
 const MOST: usize = 8;
 const SHORTEST: f64 = 0.05;
 
-/// Consecutive moments, and the verdict for most of their time.
+/// Consecutive moments, combined into one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stretch {
-    /// When it ended, s since the record's start.
+    /// The end of the stretch, s since the start of the recording.
     pub to: f64,
-    /// All of it.
+    /// The whole stretch as one moment.
     pub all: Moment,
 }
 
@@ -22,7 +23,8 @@ impl Stretch {
         Self { to: moment.at + moment.interval.seconds, all: moment.clone() }
     }
 
-    /// The verdict that held longest, and its share of the recorded time; `None` without one.
+    /// The verdict that applied for most of the time, and its share of the recorded time; `None` if there is no
+    /// verdict.
     pub fn held(&self) -> Option<(&BoundBy, f64)> {
         let Held { by, seconds } = self.all.verdicts.first()?;
         Some((by, seconds / self.all.interval.seconds.max(1e-9)))
@@ -34,7 +36,7 @@ impl Stretch {
     }
 }
 
-/// The stretches of a recording, in their order.
+/// The stretches of a recording, in chronological order.
 pub fn stretches(watch: &Watch) -> Vec<Stretch> {
     let mut all: Vec<Stretch> = watch.moments.iter().map(Stretch::of).collect();
     let shortest = watch.seconds() * SHORTEST;
@@ -51,7 +53,7 @@ pub fn stretches(watch: &Watch) -> Vec<Stretch> {
         if all.len() < 2 || (all.len() <= MOST && seconds(at) >= shortest) {
             break;
         }
-        // The longer neighbour keeps its verdict.
+        // The longer neighbor determines the verdict.
         let at = if at > 0 && seconds(at - 1) >= seconds(at + 1) { at - 1 } else { at };
         let next = all.remove(at + 1);
         if let Some(stretch) = all.get_mut(at) {

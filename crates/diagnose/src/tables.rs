@@ -1,10 +1,10 @@
-//! Texts in tables, in files next to the code that shows them: `[section]` on a line, then one row per line with ` :: ` between its cells,
-//! and `(code)` before words looked up by code. Lines that begin with `#` are comments.
+//! Texts in table files next to the code that displays them. A table consists of `[section]` lines, each followed by one row per line, with
+//! ` :: ` between cells. `(code)` precedes words that have a code. Lines that begin with `#` are comments.
 
 use record::Template;
 use serde::Serialize;
 
-/// The rows of a section with their cells.
+/// The rows of a section, each as a list of cells.
 pub(crate) fn rows(table: &'static str, section: &str) -> Vec<Vec<&'static str>> {
     let name = |line: &'static str| line.strip_prefix('[')?.strip_suffix(']');
     let lines = table.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
@@ -22,13 +22,13 @@ pub(crate) fn template(cell: &'static str) -> Template {
     }
 }
 
-/// The sentences of the row of a section that begins with this key; none without such a row.
+/// The sentences of the row that begins with this key; empty if the section has no such row.
 pub(crate) fn sentences(table: &'static str, section: &str, key: &str) -> Vec<Template> {
     let row = rows(table, section).into_iter().find(|row| row.first() == Some(&key));
     row.unwrap_or_default().into_iter().skip(1).map(template).collect()
 }
 
-/// The word of a value without fields, as JSON has it.
+/// The name of an enum value without fields, as in JSON.
 pub(crate) fn word(value: &impl Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|value| Some(value.as_str()?.to_owned())).unwrap_or_default()
 }

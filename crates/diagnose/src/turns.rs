@@ -1,5 +1,5 @@
-//! Commands run alternately: the time of each relative to the first, round by round; the effect of just noise; and other differences
-//! between the commands.
+//! Evaluates commands that ran alternately: the time of each command relative to the first one, round by round; the noise floor; and other
+//! differences between the commands.
 
 mod explained;
 
@@ -26,7 +26,7 @@ const TOO_FEW: Template = Template {
     words: "{this} took {ratio}× as long as {base} in {rounds}; a confidence interval requires {least} (-r {least})",
 };
 
-/// The results of alternating commands in a record; `None` for other records.
+/// The results of a record of alternating commands; `None` for other records.
 pub fn turns(record: &Record) -> Option<Turns> {
     let times = times(record);
     let (first, others) = times.split_first()?;
@@ -61,27 +61,28 @@ struct Named<'a> {
     name: String,
 }
 
-/// The longest name, in characters, that fits a sentence.
+/// Maximum length of a name in a sentence, in characters.
 const SPOKEN: usize = 32;
 
-/// The name of a command in a sentence: its name if short, otherwise its number.
+/// The name of a command in a sentence; `command N` if the name is too long.
 fn spoken(time: &Measurement, number: usize) -> String {
     let name = workload(time);
     if name.chars().count() <= SPOKEN { name.to_owned() } else { format!("command {number}") }
 }
 
-/// The cause that limited one of the commands.
+/// The bound that limited one of the commands.
 fn bound_alone(record: &Record, workload: &str) -> Option<record::diagnosis::Bound> {
     let mut bound = bound(&RecordIndex::new(&alone(record, workload)))?;
-    // Where the results are in this record.
+    // Points to the results in this record.
     for evidence in &mut bound.evidence {
         evidence.from = evidence.from.replace("workload=command", &format!("workload={workload}"));
     }
     Some(bound)
 }
 
-/// Times of the same command in neighboring runs. A command that is last in one round is first in the next: the last command in each even
-/// round, the first in each odd one. Which of the two stands first alternates from pair to pair, so that drift favors neither.
+/// Times of the same command in consecutive runs. The command that is last in one round is first in the next: the last command after each
+/// even round, and the first command after each odd one. The order within the pairs alternates, so that drift favors neither of the two
+/// runs.
 fn against_themselves(times: &[&Measurement]) -> Vec<(f64, f64)> {
     let [first, .., last] = times else { return Vec::new() };
     let neighbours = |time: &Measurement, from: usize| -> Vec<(f64, f64)> {
@@ -127,7 +128,7 @@ fn against(
     })
 }
 
-/// The time of the later command relative to the first, and the interval.
+/// The time of a later command relative to the first one, with the interval.
 fn times_as_long(compared: &Difference) -> (f64, Option<(f64, f64)>) {
     (1.0 - compared.less_by, compared.interval.map(|(low, high)| (1.0 - high, 1.0 - low)))
 }
@@ -140,7 +141,7 @@ pub(crate) fn describe(compared: &Difference, [base, this]: [&str; 2], compariso
         let rounds = count_noun(compared.rounds, "round");
         return text!(TOO_FEW, this, base, ratio = units::significant(ratio), rounds, least);
     };
-    // If the interval excludes 1, but noise alone reaches as far.
+    // The interval excludes 1, but noise can explain a difference of this size.
     let within = compared.floor.filter(|_| low > 1.0 || high < 1.0);
     let (ratio, low, high) = match compared.is_less() {
         Some(true) => (1.0 / ratio, 1.0 / high, 1.0 / low),
@@ -166,7 +167,7 @@ pub(crate) fn describe(compared: &Difference, [base, this]: [&str; 2], compariso
     }
 }
 
-/// Ratios rounded as an interval of this width allows: three decimals if it is narrow.
+/// Formats a ratio with a precision suitable for an interval of this width: three decimals if the interval is narrow.
 fn factor(ratio: f64, width: f64) -> String {
     if width < 0.1 && ratio < 10.0 { format!("{ratio:.3}") } else { units::significant(ratio) }
 }

@@ -7,30 +7,30 @@ use serde::Serialize;
 use crate::figures::median;
 use crate::tables::{sentences, word};
 
-/// Why no conclusion should be drawn from a step, in words.
+/// The table of reasons why a step allows no conclusion.
 const DOUBTS: &str = include_str!("scaling/doubts.txt");
 
-/// Rounds in which steps far from the fit lose weight.
+/// The number of rounds in which steps far from the fit lose weight.
 const ROUNDS: usize = 12;
-/// Distance from the fit, in units of the usual distance, from which on steps lose weight (Huber 1964).
+/// The distance from the fit, in units of the usual distance, beyond which steps lose weight (Huber 1964).
 const FAR: f64 = 1.345;
 
-/// One step: threads, throughput, and its uncertainty.
+/// One step: the number of threads, the throughput and its uncertainty.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Point {
     /// Threads, at least 1.
     pub threads: u32,
     /// Work per second.
     pub throughput: f64,
-    /// Its lower bound.
+    /// The lower bound of the throughput.
     pub low: f64,
-    /// Its upper bound.
+    /// The upper bound of the throughput.
     pub high: f64,
     /// Relative uncertainty, never 0.
     pub error: f64,
-    /// Why no conclusion should be drawn from it.
+    /// The reason why the step allows no conclusion, if any.
     pub doubt: Option<FitDoubt>,
-    /// Whether the bounds are a 95 % interval, and not the span of a few samples.
+    /// Whether the bounds are a 95 % interval and not the range of a few samples.
     pub has_interval: bool,
 }
 
@@ -44,14 +44,14 @@ pub(crate) enum FitDoubt {
     Switched,
     /// The hypervisor stole time.
     Stolen,
-    /// Something else is compared with it.
+    /// The step is noisy for another reason.
     Noisy,
     /// The step ran only once.
     Once,
 }
 
 impl FitDoubt {
-    /// In a sentence.
+    /// The reason in a sentence.
     pub(crate) fn describe(self) -> Text {
         sentences(DOUBTS, "doubts", &word(&self)).pop().map_or_else(Text::default, Text::from)
     }
@@ -64,7 +64,7 @@ pub(crate) struct Fit {
     pub rate: f64,
     /// Serialized share of the work.
     pub contention: f64,
-    /// Cost per pair of threads.
+    /// Coherency cost per pair of threads.
     pub coherency: f64,
 }
 
@@ -82,9 +82,10 @@ pub(crate) fn throughput(rate: f64, contention: f64, coherency: f64, threads: f6
 
 /// Fits the law with contention and coherency not below 0. N / X(N) is linear in 1/rate, contention/rate and
 /// coherency/rate, so weighted least squares give the solution directly; steps far from the fit then lose weight, round
-/// by round. With fewer than 4 steps coherency is not fitted; two steps give the contention of Karp and Flatt (1990).
+/// by round. With fewer than 4 steps, coherency is not fitted; with two steps, the contention is that of Karp and Flatt
+/// (1990).
 pub(crate) fn fit(points: &[Point], distinct: usize) -> Option<Fit> {
-    // Scaled by the first step's throughput, so that no power of it overflows or underflows.
+    // Values are scaled by the first step's throughput, so that no power overflows or underflows.
     let scale = points.first()?.throughput;
     let rows: Vec<Row> = points
         .iter()
@@ -100,7 +101,7 @@ pub(crate) fn fit(points: &[Point], distinct: usize) -> Option<Fit> {
     for _ in 0..if distinct > parameters + 1 { ROUNDS } else { 0 } {
         let distances: Vec<f64> =
             rows.iter().map(|row| (row.y - row.by(&best)).abs() * row.weight.sqrt()).collect();
-        // Below 1, steps are nearer to the fit than their own uncertainty: none of them is far.
+        // Below 1, all steps are nearer to the fit than their own uncertainty, so none of them is far.
         let usual = median(distances.iter().copied())?.max(1.0) * FAR;
         weights = rows
             .iter()
@@ -127,8 +128,9 @@ impl Row {
     }
 }
 
-/// Least squares with the second and third parameter not below 0: the best valid solution with any subset of them fixed
-/// at 0. There are at most four, and the problem is convex, so one of them is the answer.
+/// Least squares with the second and third parameter not below 0. Each subset of these two parameters is fixed at 0 in
+/// turn, and the best valid solution is returned. The problem is convex, so one of the at most four solutions is the
+/// optimum.
 fn constrained(rows: &[Row], weights: &[f64], parameters: usize) -> Option<[f64; 3]> {
     let sets: &[&[usize]] =
         if parameters >= 3 { &[&[0, 1, 2], &[0, 1], &[0, 2], &[0]] } else { &[&[0, 1], &[0]] };
@@ -141,8 +143,8 @@ fn constrained(rows: &[Row], weights: &[f64], parameters: usize) -> Option<[f64;
         .min_by(|a, b| cost(a).total_cmp(&cost(b)))
 }
 
-/// Least squares over these parameters, the others 0: a QR decomposition by modified Gram-Schmidt, which keeps exact
-/// data exact where normal equations would lose half of the digits.
+/// Least squares over these parameters, with all others 0. Uses a QR decomposition by modified Gram-Schmidt, because
+/// normal equations would lose half of the digits.
 fn solve(rows: &[Row], weights: &[f64], set: &[usize]) -> Option<[f64; 3]> {
     let roots: Vec<f64> = weights.iter().map(|weight| weight.sqrt()).collect();
     let mut columns: Vec<Vec<f64>> =
@@ -154,7 +156,7 @@ fn solve(rows: &[Row], weights: &[f64], set: &[usize]) -> Option<[f64; 3]> {
     let mut right = [0.0; 3];
     for at in 0..columns.len() {
         let size = dot(&columns[at], &columns[at]).sqrt();
-        // A column spanned by the others (all steps alike) leaves nothing to solve for.
+        // If a column depends linearly on the others (all steps alike), there is nothing to solve for.
         if !size.is_finite() || size <= sizes[at] * 1e-10 {
             return None;
         }

@@ -40,9 +40,9 @@ pub struct Seen<'a> {
 enum Stand {
     /// The knob's current state adds noise.
     Noisy,
-    /// The knob could be steadier, but is set only for a command, or only if specified.
+    /// The knob could be quieter, but is set only for a command, or only if specified.
     OnRequest,
-    /// The knob is as steady as possible.
+    /// The knob is as quiet as possible.
     Steady,
     /// The knob does not exist on this machine, or is not visible.
     Absent,
@@ -81,7 +81,7 @@ impl<'a> Audited<'a> {
         said
     }
 
-    /// Whether only a person can change it: the load of others, steal time.
+    /// Whether only a person can change it: load by other processes, steal time.
     fn is_by_hand(&self) -> bool {
         matches!(self.row.inspection.adjustment, Adjustment::Manual(_))
     }
@@ -143,7 +143,7 @@ fn absent(seen: &Seen) -> &'static str {
 fn write_answer(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
     head(screen, seen, knobs);
     let is_screen = screen.is_terminal();
-    // One screen has room for so many; a document for all.
+    // One screen has room for this many; a document has room for all.
     let at_most = |most: usize| if is_screen { most } else { usize::MAX };
     let mut remarks = remarks(seen);
     remarks.truncate(at_most(REMARKS));
@@ -191,7 +191,7 @@ fn head(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
     let here = count_noun(knobs.len() - standing(knobs, Stand::Absent).len(), "knob");
     let place = if seen.captured { "in this tree" } else { "here" };
     let says = match noisy.len() {
-        0 => format!("None of the {here} {place} adds noise that can be turned off"),
+        0 => format!("None of the {here} {place} adds noise that can be disabled"),
         n => format!("{n} of the {here} {place} {} noise to measurements", agree(n, "adds", "add")),
     };
     screen.paragraph(&[], Tone::Strong, format!("{says}{by_hand}."));
@@ -215,7 +215,7 @@ fn fields<'a>() -> [Field<Audited<'a>>; 5] {
     ]
 }
 
-/// Knobs that could be steadier.
+/// Knobs that could be quieter.
 fn settable(title: &str, knobs: &[&Audited]) -> Table {
     let mut table = Table::with_fields(title, None, &fields());
     for knob in knobs {
@@ -238,7 +238,7 @@ fn set_by(row: &AuditRow) -> String {
         Adjustment::None => return String::new(),
         Adjustment::BootParameters(_) => return "boot".to_owned(),
         Adjustment::Manual(_) => return "hand".to_owned(),
-        // Of a captured machine it is shown who could, whoever that is there.
+        // For a captured machine, it shows who could set the knob there.
         Adjustment::Write(_) | Adjustment::Compound(_) if is_captured(row) => return "root".to_owned(),
         Adjustment::ProcessSetting(_) if is_captured(row) => return "a process".to_owned(),
         Adjustment::Write(_) | Adjustment::Compound(CompoundChange::Swap(_)) => "--apply",
@@ -278,7 +278,7 @@ fn remarks(seen: &Seen) -> Vec<String> {
     }
     let mut remarks: Vec<String> = match seen.left {
         Ok(left) => left.iter().cloned().collect(),
-        // Nothing can be set before that is out of the way.
+        // Nothing can be set until that is resolved.
         Err(why) => return vec![format!("No knob can be set now: {why}")],
     };
     let settable = |row: &&AuditRow| {
@@ -294,7 +294,7 @@ fn remarks(seen: &Seen) -> Vec<String> {
     }
     remarks.push("Gain of each knob here: linespeed quiet --prove [-- COMMAND]".to_owned());
     if rows.iter().any(|row| row.knob.only_when_named() && row.inspection.state == State::Noisy) {
-        remarks.push("Opt-in knobs must be named: linespeed quiet smt -- COMMAND".to_owned());
+        remarks.push("Opt-in knobs must be specified: linespeed quiet smt -- COMMAND".to_owned());
     }
     remarks
 }

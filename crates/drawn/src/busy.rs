@@ -3,7 +3,7 @@
 use measure::busy::Load;
 use record::units;
 
-/// Maximum number of named processes, and their minimum share of a CPU.
+/// Maximum number of listed processes, and their minimum share of a CPU.
 const NAMED: usize = 5;
 const WORTH_NAMING: f64 = 0.05;
 
@@ -15,7 +15,7 @@ pub(crate) fn describe(load: &Load, online: usize) -> String {
     };
     let busy = load.cpus.unwrap_or_else(|| load.tasks.iter().map(|task| task.cpus).sum());
     if busy < WORTH_NAMING {
-        return format!("no process, sampled over {}.", units::figure(load.seconds, "s"));
+        return format!("none, sampled over {}.", units::figure(load.seconds, "s"));
     }
     let mut reported =
         format!("{} of {online}, sampled over {}.", cpus(busy), units::figure(load.seconds, "s"));

@@ -19,7 +19,7 @@ pub enum Kept {
     Stands,
     /// The original value was restored.
     PutBack,
-    /// The value was to be kept, but could not be set.
+    /// The new value was to be kept, but could not be set.
     NotSet,
 }
 
@@ -62,9 +62,9 @@ fn head(screen: &mut Screen, fixed: &Fixed) {
     screen.paragraph(&[Span::plain("   ")], Tone::Plain, expected);
     let knob = value.knob.name();
     let change = match fixed.outlook.is_done() {
-        true => format!(
-            "Nothing to change or measure: {knob} is {now} here since the record. Measure again: linespeed"
-        ),
+        true => {
+            format!("Nothing to change: {knob} is now {now}, unlike in the record. Measure again: linespeed")
+        }
         false => format!("{knob}: {now}, then {then}"),
     };
     screen.paragraph(&[Span::plain("   ")], Tone::Plain, change);

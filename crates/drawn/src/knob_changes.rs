@@ -24,7 +24,7 @@ pub fn knobs_applied(screen: &mut Screen, outcomes: &[KnobOutcome], stands: bool
     }
 }
 
-/// The outcome of each knob of a session, one per line; those not set with the reason.
+/// The outcome of each knob of a session, one per line; the reason follows each knob not set.
 pub fn knobs_set(screen: &mut Screen, outcomes: &[KnobOutcome]) {
     let groups = [("Set", true, false), ("Not set", false, false), ("To set manually", false, true)];
     for (heading, done, advice) in groups {
@@ -42,7 +42,7 @@ pub fn knobs_set(screen: &mut Screen, outcomes: &[KnobOutcome]) {
     }
 }
 
-/// The knobs that a plan would set, `held` by a process, and for how long; for a command, the page cache would also be
+/// The knobs that a plan would set, how long they stay set (`held` by a process), and, for a command, whether the page cache would be
 /// dropped.
 pub fn knobs_planned(screen: &mut Screen, plan: &TuningPlan, held: &str, drop_caches: bool) {
     let mut set: Knobs = plan.changes.iter().map(|change| (change.knob.as_str(), describe(change))).collect();
@@ -50,7 +50,7 @@ pub fn knobs_planned(screen: &mut Screen, plan: &TuningPlan, held: &str, drop_ca
     set.extend(compound.map(|(name, compound)| (*name, describe(&compound.as_change()))));
     set.extend(plan.settings.iter().map(|(name, _)| (*name, held.to_owned())));
     if drop_caches {
-        let what = "dropped for the whole machine before the command runs; cannot be restored";
+        let what = "dropped on the whole machine before the command runs; cannot be restored";
         set.push(("page cache", what.to_owned()));
     }
     match set.len() {
@@ -107,7 +107,7 @@ fn describe(change: &Change) -> String {
     format!("{}: {} → {}", change.path, change.old, change.new)
 }
 
-/// A changed value, and the current value if it is different.
+/// A changed value, and the current value if it differs.
 fn value(change: &Change, tree: &Tree) -> (String, String) {
     let now = change.read_current(tree).unwrap_or_else(|refusal| refusal.why.to_string());
     let now = if change.syntax.are_equal(&now, &change.new) { String::new() } else { format!(", now {now}") };

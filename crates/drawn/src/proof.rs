@@ -23,7 +23,7 @@ pub fn proof(screen: &mut Screen, proof: &Proof) {
         ]);
         last = name;
     }
-    // Why, stands below: a reason is too long for a cell.
+    // The reason is below the table, because it is too long for a cell.
     for (name, _) in &proof.missing {
         table.row([&name.to_string(), "", "", "", "not measurable here"].map(str::to_owned).to_vec());
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use report::view::{Screen, Span, Tone};
 
-/// A recipe as `linespeed scale --list` shows it.
+/// A recipe in the list of `linespeed scale --list`.
 pub struct ListedRecipe {
     name: String,
     /// The recipe, or why the user's file cannot be read.

@@ -15,7 +15,7 @@ use crate::failure::{Failed, Trouble, last_words};
 use crate::recipes::score::MOST_OUTPUT;
 use crate::recipes::template::{Template, Values, fill_all};
 
-/// Bytes of output saved for a command without a score: the end, in case it fails.
+/// Bytes of output saved for a command without a score: only the end, in case the command fails.
 const LAST_OUTPUT: usize = 8 << 10;
 
 /// Share of the free memory that all copies together may use.
@@ -40,11 +40,12 @@ pub struct RunOptions {
 /// One copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlacedCopy {
-    /// The CPUs to which it is pinned; `None` for those of this process.
+    /// The CPUs to which the copy is pinned; `None` for those of this process.
     pub cpus: Option<CpuList>,
-    /// The nodes of its memory, and whether they are interleaved; `None` for the kernel's default policy.
+    /// The nodes of the copy's memory, and whether memory is interleaved over them; `None` for the kernel's default
+    /// policy.
     pub memory: Option<(CpuList, bool)>,
-    /// The values for the placeholders in its command.
+    /// The values for the placeholders in the command.
     pub values: Values,
 }
 
@@ -77,8 +78,8 @@ pub(crate) fn check_memory(copies: usize, each: u64, free: Option<u64>) -> Resul
     Err(Trouble::NoRoom(text!("{copies} copies require {needed} ({each} each), {free} are free")))
 }
 
-/// Starts all copies up to their gates. Their output is saved in full only if it will be `read`, because reading takes
-/// time from the measured work.
+/// Starts all copies up to their gates. The complete output is saved only if it will be `read`, because reading it
+/// slows down the measured work.
 pub(crate) fn start_copies(
     command: &[Template],
     environment: &BTreeMap<String, Template>,
@@ -110,7 +111,7 @@ pub(crate) fn start_copies(
     copies.iter().map(start).collect()
 }
 
-/// The result of copies that have all ended on their own.
+/// The result of copies that have all exited on their own.
 pub(crate) struct CopiesRun {
     /// Wall time of each copy, seconds.
     pub seconds: Vec<f64>,
@@ -118,7 +119,7 @@ pub(crate) struct CopiesRun {
     pub outputs: Vec<(String, String)>,
     /// Resource usage of all copies; memory is that of the largest process.
     pub usage: Usage,
-    /// Names of processes that they left behind, which were waited for.
+    /// Names of processes that the copies left behind. linespeed waited for these processes.
     pub left: Vec<String>,
     /// The failure of the first failed copy.
     pub failed: Option<Failed>,
@@ -167,12 +168,12 @@ pub(crate) fn wait_for_copies(
 }
 
 impl CopiesRun {
-    /// Seconds until the last copy ended.
+    /// Seconds until the last copy exited.
     pub(crate) fn wall(&self) -> f64 {
         self.seconds.iter().copied().fold(0.0, f64::max)
     }
 
-    /// Events on `cpus` during the run, on which a service also used `beside` seconds of CPU time.
+    /// Events on `cpus` during the run. A service also used `beside` seconds of CPU time on these CPUs.
     pub(crate) fn marks(&self, cpus: &[u32], beside: f64) -> Vec<Mark> {
         let used = self.usage.user + self.usage.system + beside;
         self.before.marks_until(&self.after, cpus, used, self.wall())
@@ -192,16 +193,17 @@ fn find_failure(ended: &[Ended], outputs: &[(String, String)]) -> Option<Failed>
     })
 }
 
-/// Maximum share of the CPUs' time used by other processes without marking the run. Housekeeping threads stay below it.
+/// Maximum share of the CPUs' time that other processes may use before the run is marked. Housekeeping threads remain
+/// below this share.
 const OTHERS: f64 = 0.01;
 
-/// Ticks below which counts in /proc/stat are insignificant because of its resolution.
+/// Counts in /proc/stat below this number of ticks are insignificant, because the resolution of the file is one tick.
 const TICKS: f64 = 3.0;
 
 /// The counts at one point in time.
 #[derive(Debug)]
 pub(crate) struct Incidents {
-    /// By CPU.
+    /// The counts by CPU.
     ticks: BTreeMap<u32, CpuTicks>,
     throttled: Option<u64>,
     quota: Option<u64>,

@@ -12,18 +12,18 @@ const SHOWN: usize = 600;
 /// The failure of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failed {
-    /// Its exit.
+    /// How the command exited.
     pub exit: Exit,
-    /// Its program, if it is not the measured command but a command of its service.
+    /// The program, if a command of the service failed instead of the measured command.
     pub program: Option<String>,
     /// The number of failed copies, and the number of all copies.
     pub copies: (usize, usize),
-    /// Its last output, of limited length.
+    /// The last output, of limited length.
     pub last_output: String,
 }
 
 impl Failed {
-    /// The failure of a command that was run once, from its complete output.
+    /// The failure of a command that ran once, based on the complete output.
     pub(crate) fn alone(exit: Exit, program: Option<String>, printed: &[u8]) -> Self {
         Self { exit, program, copies: (1, 1), last_output: last_words(&String::from_utf8_lossy(printed)) }
     }
@@ -42,7 +42,7 @@ impl fmt::Display for Failed {
     }
 }
 
-/// The end of a sentence about a program that has ended: its last output, or a note that it printed nothing.
+/// The end of a sentence about a program that has exited: its last output, or a note that the program printed nothing.
 pub(crate) struct LastOutput<'a>(pub(crate) &'a str);
 
 impl fmt::Display for LastOutput<'_> {
@@ -63,10 +63,10 @@ pub enum Trouble {
     /// The command cannot be started.
     #[error(transparent)]
     CannotStart(SpawnError),
-    /// It failed, or was killed.
+    /// The command failed or was killed.
     #[error("the command {0}")]
     Failed(Failed),
-    /// The shell line before a run failed.
+    /// The shell command line before a run failed.
     #[error("--prepare {line:?} {how}. If it may fail, use --prepare {:?}", format!("{line} || true"))]
     Prepare {
         /// The line.
@@ -74,22 +74,22 @@ pub enum Trouble {
         /// Its failure.
         how: Failed,
     },
-    /// It failed for a value that this version of the program does not support.
+    /// The command failed because this version of the program does not support a value.
     #[error("{0}")]
     Gone(String),
-    /// It failed in every run. Although failures count, there is no work to rate.
+    /// The command failed in every run. Although failures count, there is no work to rate.
     #[error("every run failed, so there is no throughput: the command {0}")]
     AllFailed(Failed),
-    /// It exceeded the time limit, in seconds.
+    /// The command exceeded the time limit, in seconds.
     #[error("the command was stopped: it exceeded the --timeout of {0} s")]
     TimedOut(f64),
-    /// Its output has no usable score or lacks required text, with the missing and the actual text.
+    /// The output has no usable score or lacks the required text, with the missing and the actual text.
     #[error("{0}")]
     Unreadable(String),
     /// The service exited, or did not start, with the reason.
     #[error("{0}")]
     Service(String),
-    /// Its copies need more memory than is available.
+    /// The copies need more memory than is available.
     #[error("{0}")]
     NoRoom(Text),
 }
@@ -109,8 +109,8 @@ impl Trouble {
     }
 }
 
-/// A failed program's last output, on one line. Repeated lines are shown once. Entries of OpenSSL's error queue are
-/// omitted if there is other text, because they refer to its source code.
+/// The last output of a failed program, on one line. Repeated lines are shown once. Entries of OpenSSL's error queue are omitted if there
+/// is other text, because they refer to OpenSSL's source code.
 pub(crate) fn last_words(output: &str) -> String {
     let mut seen = HashSet::new();
     let lines: Vec<&str> = output.lines().map(str::trim).filter(|line| seen.insert(*line)).collect();

@@ -14,13 +14,13 @@ use crate::prove::{Compared, Proof, ProvenFigure};
 
 /// A finding that can be fixed with a knob.
 pub struct Fix<'a> {
-    /// Its number in the report, from 1.
+    /// The number of the finding in the report, from 1.
     pub number: usize,
     /// The finding.
     pub finding: &'a Finding,
     /// The knob, and its new value.
     pub value: &'a KnobValue,
-    /// The result that shows its gain; `None` if only a program can show it.
+    /// The result that shows the gain; `None` if only a program can show it.
     pub figure: Option<ProvenFigure>,
 }
 
@@ -97,23 +97,23 @@ pub fn choose<'a>(
 pub struct Outlook {
     /// The knob's current value.
     pub now: Text,
-    /// Its new value.
+    /// The new value of the knob.
     pub then: Text,
-    /// The values to write or hold; empty if the knob already has its value.
+    /// The values to write or hold; empty if the knob already has the new value.
     pub plan: TuningPlan,
-    /// Notes on the fix.
+    /// Notes about the fix.
     pub notes: Vec<Text>,
 }
 
 impl Outlook {
-    /// Whether the knob already has its value.
+    /// Whether the knob already has the new value.
     pub fn is_done(&self) -> bool {
         self.plan == TuningPlan::default()
     }
 }
 
 impl Fix<'_> {
-    /// The effect of the fix below this root; `keep`: whether its values persist.
+    /// The effect of the fix on the machine below this root. `keep` means that the values persist.
     pub fn look(&self, root: &Root, keep: bool) -> Result<Outlook, FixError> {
         let tree = Tree::new(root);
         let purpose = if keep { Purpose::Persistent } else { Purpose::Measuring };
@@ -141,16 +141,16 @@ impl Fix<'_> {
 /// The gain from a fix.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gain {
-    /// Speedup factor; below 1, it is slower.
+    /// The speedup factor; a factor below 1 is a slowdown.
     pub factor: f64,
-    /// Its confidence interval, if any.
+    /// The confidence interval of the factor, if any.
     pub interval: Option<(f64, f64)>,
     /// The verdict.
     pub verdict: Verdict,
 }
 
 impl Gain {
-    /// The gain from the first comparison of the proof that is not the control.
+    /// The gain according to the first comparison of the proof that is not the A/A control.
     pub fn of(proof: &Proof) -> Self {
         // The control is the comparison with the name of the first row.
         let control = proof.compared.first().map(|(name, ..)| name);

@@ -14,7 +14,7 @@ use crate::failure::Trouble;
 use crate::recipes::template::{Template, Values};
 use crate::rounds::run_rounds;
 
-/// Placeholders that have a value in a command; their values differ between copies.
+/// Placeholders that linespeed replaces in a command, with different values for each copy.
 pub const PLACEHOLDERS: [&str; 4] = ["threads", "process", "cpus", "node"];
 
 /// One run of all copies.
@@ -22,7 +22,7 @@ pub const PLACEHOLDERS: [&str; 4] = ["threads", "process", "cpus", "node"];
 pub struct LayoutRun {
     /// Seconds until the last copy exited.
     pub seconds: f64,
-    /// Their resource usage.
+    /// The resource usage of all copies.
     pub usage: Usage,
     /// Events on the CPUs during the run.
     pub marks: Vec<Mark>,
@@ -37,7 +37,7 @@ pub struct LayoutRounds {
     pub planned: Vec<LayoutRun>,
     /// Unpinned runs, by round.
     pub unbound: Vec<LayoutRun>,
-    /// The reason why it ended early.
+    /// The reason why the rounds ended early.
     pub ended: Option<Trouble>,
 }
 
@@ -109,7 +109,7 @@ fn run_layout(
 /// The marks that a run can have, in counting order.
 const MARKS: [Mark; 4] = [Mark::Switched, Mark::Stolen, Mark::Throttled, Mark::Quota];
 
-/// The message about a plan that changes nothing, so that there is nothing to compare.
+/// The message for a plan that changes nothing and therefore leaves nothing to compare.
 const NOTHING_PLANNED: &str = "nothing to verify: the plan binds nothing. Omit {threads} to pin one copy to \
                                each CPU, or use --processes N for several processes";
 
@@ -136,7 +136,7 @@ pub fn place_planned(command: &[Template], plan: &Plan) -> Result<(Vec<PlacedCop
     Ok((all, how))
 }
 
-/// Copies of a command without a thread count, which is assumed to be single-threaded: one copy per planned thread.
+/// Copies of a command without a thread count, one per planned thread. Such a command is assumed to be single-threaded.
 fn place_single_threads(plan: &Plan) -> (Vec<PlacedCopy>, Text) {
     let processes = plan.processes.len();
     let alone = processes == 1 && plan.processes.iter().all(|process| process.policy == Policy::Default);

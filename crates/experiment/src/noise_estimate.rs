@@ -14,34 +14,34 @@ use record::{CpuList, Measurement, Record, Text, metrics, text, units};
 
 use crate::proof_cache::{ProofCache, Proven, measure_noise};
 
-/// Number of CPUs used by other processes above which they cause most of the operating system's overhead.
+/// Minimum number of CPUs used by other processes at which these cause most of the operating system's overhead.
 const MANY: f64 = 0.1;
 
 /// The possible gain of a knob on this machine.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Worth {
-    /// Proven: its gain for each result.
+    /// Proven, with the gain for each result.
     Proven(Vec<Text>),
-    /// Proven to gain no more than the noise floor.
+    /// Proven to have no gain above the noise floor.
     NothingSeen,
     /// A proof was inconclusive.
     TooNoisy,
-    /// At most the noise floor, for this quantity.
+    /// No more than the noise floor, for this quantity.
     BelowFloor(&'static str, f64),
-    /// At most this share of something.
+    /// At most this share of a quantity.
     AtMost(&'static str, f64),
-    /// At most the first number of seconds per wake-up; the second applies with idle states disabled.
+    /// At most the first number of seconds per wake-up; the second number applies with deep idle states disabled.
     WakeUp(f64, Option<f64>),
-    /// Other processes were busy, and their load hides its effect.
+    /// Other processes were busy, and their load hides the effect of the knob.
     BehindOthers,
-    /// No measurement shows its gain.
+    /// No measurement shows the gain of the knob.
     NotMeasured,
 }
 
 /// The kind of proof that would show more about a knob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProofBy {
-    /// None: it cannot be set for the duration of a run.
+    /// None, because the knob cannot be set for the duration of a run.
     None,
     /// A proof that the current user can run.
     Anybodys,
@@ -50,7 +50,7 @@ pub enum ProofBy {
 }
 
 impl ProofBy {
-    /// Whether `--prove KNOB -- COMMAND` could show its gain.
+    /// The kind of `--prove KNOB -- COMMAND` run that could show the gain of a knob.
     pub fn for_knob(row: &AuditRow) -> Self {
         let tuned = matches!(
             row.inspection.adjustment,
@@ -74,8 +74,8 @@ const OF_THE_CLOCK: &str = "of the clock";
 const WAKE_UP_BOUND: &str = "at most per wake-up";
 
 impl Worth {
-    /// The word in JSON; the maximum possible gain, as a share or in seconds; and its weight for sorting by importance:
-    /// proven gains first, then by size, unknown gains last.
+    /// The word in JSON, the maximum possible gain (as a share or in seconds), and the weight for sorting by
+    /// importance: proven gains first, then possible gains by size, unknown gains last.
     pub fn rank(&self) -> (&'static str, Option<f64>, f64) {
         match self {
             Worth::Proven(_) => ("proven", None, 10.0),
@@ -90,7 +90,7 @@ impl Worth {
         }
     }
 
-    /// The importance: larger is more important.
+    /// The importance; a larger weight is more important.
     pub fn weight(&self) -> f64 {
         self.rank().2
     }
@@ -129,7 +129,7 @@ impl Worth {
             Worth::WakeUp(p99, None) => text!("Wake-up p99 here: {time}.", time = seconds(p99)),
             Worth::WakeUp(p99, Some(tuned)) => {
                 let (time, tuned) = (seconds(p99), seconds(tuned));
-                text!("Wake-up p99 here: {time}, without idle states {tuned}.")
+                text!("Wake-up p99 here: {time}, without deep idle states {tuned}.")
             }
             Worth::BehindOthers => text!(
                 "Unknown here: hidden by the load of other processes; try again when the machine is idle."
@@ -167,15 +167,15 @@ impl NoiseEstimate {
         self
     }
 
-    /// Records whether a nice value affects only some tasks, while all other tasks contribute to the operating system's
-    /// overhead.
+    /// Records whether a nice value affects only some tasks, so that the other tasks still contribute to the operating
+    /// system's overhead.
     pub fn with_nice_scope(mut self, some: bool) -> Self {
         self.nice_counts_for_some = some;
         self
     }
 
-    /// The estimate from the last proof of this boot, or measured now on these CPUs. `tuned` is the wake-up p99 with
-    /// idle states disabled, seconds, if a record contains it.
+    /// The estimate from the last proof of this boot, or from a new measurement on these CPUs. `tuned` is the wake-up
+    /// p99 with deep idle states disabled, seconds, if a record contains it.
     pub fn read_or_measure(
         cache: Option<ProofCache>,
         tuned: Option<f64>,
@@ -206,9 +206,9 @@ impl NoiseEstimate {
         let taken = [measured.taken_by_os, measured.taken_below, measured.taken];
         let taken = match taken.map(|share| share.map(Value::Share)) {
             [Some(os), Some(below), _] => Some(text!(
-                "up to {os} of a CPU's time taken by the OS for other tasks and interrupts, {below} by the {below_by}"
+                "up to {os} of a CPU's time lost to other tasks and interrupts, {below} to the {below_by}"
             )),
-            [_, _, all] => all.map(|all| text!("up to {all} of a CPU's time taken; the cause is unknown")),
+            [_, _, all] => all.map(|all| text!("up to {all} of a CPU's time lost; cause unknown")),
         };
         let wakeup = measured.wakeup_p99.map(|p99| Value::Figure(p99, "s"));
         let wakeup = wakeup.map(|time| text!("wake-up p99 {time}"));
@@ -261,7 +261,7 @@ fn find_proven(cache: &ProofCache, knob: &str) -> Option<Worth> {
     })
 }
 
-/// Wake-up p99 with idle states disabled, seconds.
+/// The wake-up p99 with deep idle states disabled, seconds.
 pub fn find_tuned_p99(record: &Record) -> Option<f64> {
     let tuned = |m: &&Measurement| {
         m.labels.switch(Label::Corrected) != Some(true) && m.labels.word(Label::Setting) == Some("tuned")

@@ -1,6 +1,6 @@
-//! Determines which resources a command needs, by experiment. The command runs again with huge pages, on fewer CPUs,
-//! and on these CPUs alongside a program that uses memory bandwidth or the last-level cache, alternating with plain
-//! runs. Changes that slow it down show which resources it needs.
+//! Determines by experiment which resources a command needs. Plain runs alternate with runs on huge pages, on fewer
+//! CPUs, and on these fewer CPUs next to a program that uses memory bandwidth or the last-level cache. A change that
+//! slows the command down shows that it needs the affected resource.
 
 use std::ffi::{OsStr, OsString};
 use std::time::Instant;
@@ -18,14 +18,14 @@ use record::{Coverage, CpuList, Machine, Text, text};
 use crate::failure::{Failed, Trouble};
 use crate::rounds::run_rounds;
 
-/// Makes the C library use huge pages for its memory, if the kernel provides them on request (glibc 2.35).
+/// The tunable that makes the C library request huge pages (glibc 2.35).
 const HUGE_PAGES: &str = "glibc.malloc.hugetlb=1";
 const TUNABLES: &str = "GLIBC_TUNABLES";
-/// Huge pages had no effect if at least this share of the page faults remains.
+/// The tunable had no effect if at least this share of the page faults remains.
 const SAME_FAULTS: f64 = 0.8;
 /// The number of simultaneous comparisons.
 const COMPARISONS: usize = 4;
-/// Competitors use one in this many CPUs.
+/// Competitors use one of this many CPUs.
 const TAKEN: usize = 8;
 
 /// One way to run the command.
@@ -48,7 +48,7 @@ pub struct Probed {
     pub coverage: Vec<Coverage>,
     /// The reason why the command could not be started.
     pub refused: Option<SpawnError>,
-    /// The signal that ended it early.
+    /// The signal that ended the probe early.
     pub interrupted: Option<i32>,
 }
 
@@ -111,7 +111,7 @@ pub fn probe(
         Some(Trouble::Stopped(signal)) => probed.interrupted = Some(signal),
         Some(Trouble::NoRoom(why)) => probed.coverage.push(Coverage::skipped("probes", why)),
         Some(_) => {
-            let why = text!("the command failed in a run with the change or in one without");
+            let why = text!("the command failed in a run with or without the change");
             probed.coverage.push(Coverage::degraded("probes", why));
         }
         None => {}
@@ -160,7 +160,7 @@ pub fn probe(
 #[derive(Clone, Copy, Debug)]
 struct Figures {
     wall: f64,
-    /// CPU time, which includes waits for memory and excludes time used by other processes.
+    /// The CPU time, which includes waits for memory but excludes the time used by other processes.
     cpu: f64,
     faults: f64,
 }
@@ -201,7 +201,7 @@ fn why_no_huge_pages() -> Option<Text> {
     let setting = Root::live().text("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
     match setting.split_once('[').and_then(|(_, rest)| rest.split_once(']')) {
         Some(("madvise", _)) => None,
-        Some(("always", _)) => Some(text!("it already has huge pages: transparent_hugepage is always")),
+        Some(("always", _)) => Some(text!("huge pages are already in use: transparent_hugepage is always")),
         _ => Some(text!("transparent huge pages are off, or not supported by this kernel")),
     }
 }

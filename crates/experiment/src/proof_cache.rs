@@ -47,8 +47,8 @@ pub struct ProofCache {
 }
 
 impl ProofCache {
-    /// The last proof of this boot in the state directory; `None` if there is none, if it is too old, or if the file
-    /// has other contents.
+    /// The last proof of this boot in the state directory; `None` if there is none, if the proof is too old, or if the
+    /// file has other contents.
     pub fn read(state: &Path, boot: &str) -> Option<Self> {
         let (text, data) = regular_file::read(&state.join(NAME), MOST).ok()?;
         let age = SystemTime::now().duration_since(data.modified().ok()?).unwrap_or_default();
@@ -72,7 +72,7 @@ impl ProofCache {
     }
 }
 
-/// Measures the current noise of the machine, which takes half a second.
+/// Measures the current noise of the machine. This takes half a second.
 pub(crate) fn measure_noise(cpus: &[u32], stop: &Stop) -> Block {
     Block { floor: measure_floor(cpus, stop), ..os_noise::sample_block(cpus, stop) }
 }

@@ -1,5 +1,5 @@
-//! Rounds in which alternatives run alternately, with every other round in reverse order (A B, B A), so that drift
-//! favors none of them.
+//! Rounds in which several alternatives run one after the other. Every other round has the reverse order (A B, B A), so
+//! that drift favors none of them.
 
 use std::ops::ControlFlow;
 
@@ -27,12 +27,12 @@ pub fn is_forward(round: usize) -> bool {
     round.is_multiple_of(2)
 }
 
-/// The result of rounds: the completed rounds, and the reason if they ended early.
+/// The result of several rounds: the completed rounds, and the reason if the rounds ended early.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rounds<T, E> {
     /// The results of the alternatives in order, by round, without incomplete rounds.
     pub whole: Vec<Vec<T>>,
-    /// The reason why they ended early.
+    /// The reason why the rounds ended early.
     pub ended: Option<E>,
 }
 

@@ -1,5 +1,5 @@
-//! Runs several commands alternately, each measured as in `linespeed stat`, to determine which is faster, regardless of
-//! drift.
+//! Runs several commands alternately, each measured as in `linespeed stat`, to determine which one is faster regardless
+//! of drift.
 
 mod figures;
 
@@ -19,7 +19,7 @@ pub use figures::{Measured, figures};
 pub const USUAL_ROUNDS: u32 = 10;
 /// Seconds per command.
 pub const USUAL_SECONDS: f64 = 3.0;
-/// Maximum number of rounds if no number is requested: further rounds do not change the medians.
+/// Maximum number of rounds if no number is requested; further rounds hardly change the medians.
 pub const MOST_ROUNDS: u32 = 1000;
 /// Maximum number of runs accepted by `-r`.
 const MOST_TIMED: u32 = 100_000;
@@ -29,9 +29,9 @@ const KEPT: usize = 4 << 10;
 /// The number of rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Extent {
-    /// This many.
+    /// This many rounds.
     Rounds(u32),
-    /// As many as fit into this time, at least one.
+    /// As many rounds as fit into this time, but at least one.
     Time(Duration),
     /// [`USUAL_ROUNDS`], or more for quick commands.
     Usual,
@@ -42,7 +42,7 @@ pub enum Extent {
 pub struct InTurn<'a> {
     /// The command to run.
     pub job: Job<'a>,
-    /// A line for `sh -c` before each of its runs, including those that do not count.
+    /// A line for `sh -c` before each run of the command, including runs that do not count.
     pub prepare: Option<&'a str>,
 }
 
@@ -53,21 +53,22 @@ pub struct Request<'a> {
     pub commands: &'a [InTurn<'a>],
     /// Number of warm-up rounds, which do not count.
     pub warmup: u32,
-    /// Rounds.
+    /// The number of rounds that count.
     pub extent: Extent,
-    /// Ends it early.
+    /// The stop request that ends the rounds early.
     pub stop: &'a Stop,
 }
 
 /// Is notified of progress.
 pub trait Observer {
-    /// A command has ended: its index and the round (both from 0), and whether the run counts.
+    /// A run of a command is over, with the index of the command and the round (both from 0), and whether the run
+    /// counts.
     fn ran(&mut self, turn: Turn, counts: bool, run: &Run);
     /// The first round is over; about this many seconds remain.
     fn left(&mut self, seconds: f64);
-    /// A started program has exited and left these processes running, which are waited for.
+    /// A program has exited and left these processes running. linespeed waits for them.
     fn waits_for(&mut self, processes: &[Process]);
-    /// Standard input is a pipe that none of the commands reads.
+    /// Standard input is a pipe, which none of the commands reads.
     fn leaves_pipe(&mut self);
 }
 
@@ -78,7 +79,7 @@ pub struct InTurns {
     pub runs: Vec<Vec<Run>>,
     /// For each command, the failure of its first failed run that counts.
     pub failed: Vec<Option<Failed>>,
-    /// The reason why it ended early, and the index of the command that was running (from 0).
+    /// The reason why the rounds ended early, and the index of the command that was running (from 0).
     pub ended: Option<(Trouble, usize)>,
 }
 
@@ -154,8 +155,8 @@ fn run_once(
     Ok((run, stderr))
 }
 
-/// Runs a shell command line before a run of a command, and waits until it and everything it started have ended; `tell`
-/// is notified of awaited processes.
+/// Runs a shell command line before a run of a command, and waits until all processes that it started have exited;
+/// `tell` is called with the awaited processes.
 ///
 /// # Errors
 ///
@@ -187,7 +188,7 @@ impl Extent {
         }
     }
 
-    /// Whether this many rounds of this many commands, which took this long, are enough.
+    /// Whether this many rounds are enough, given the number of commands and the elapsed time.
     fn is_over(self, commands: usize, rounds: u32, took: Duration) -> bool {
         match self {
             Extent::Rounds(asked) => rounds >= asked,

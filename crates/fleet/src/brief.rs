@@ -32,7 +32,7 @@ pub(crate) fn log_speed(figure: &Figure, value: f64) -> f64 {
     }
 }
 
-/// Values shared by many records, each stored once under its number.
+/// Values shared by many records; each is stored once under its number.
 #[derive(Debug)]
 struct Shared<T> {
     all: Vec<T>,

@@ -1,5 +1,5 @@
-//! Camps: groups of machines of the same kind but with different speeds, divided by a known fact or by none. Also results that
-//! drift during a collection.
+//! Camps: groups of machines of the same kind but with different speeds, divided by a known fact or for an unknown reason.
+//! Also finds results that drift during a collection.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ const WRONG: f64 = 0.001;
 const APART: f64 = 1.0;
 /// Camps that no fact explains are this many scales apart, with no machine between them.
 const GAP: f64 = 6.0;
-/// They also differ by this much in the logarithm.
+/// Minimum difference of such camps in the logarithm of the speed.
 const GAP_BOUND: f64 = 0.02;
 /// The deepest nesting of camps.
 const DEEPEST: usize = 3;
@@ -38,7 +38,7 @@ pub(crate) struct Division {
     pub(crate) by: Vec<(usize, Option<u32>)>,
     /// The result in which the camps differ most.
     pub(crate) figure: Option<u32>,
-    /// This camp's median minus that of the fastest, in logarithms.
+    /// This camp's median minus the median of the fastest camp, in logarithms.
     pub(crate) slower_by: f64,
 }
 
@@ -140,7 +140,7 @@ fn compare(column: &Column, camps: &[usize], tests: usize) -> Option<(f64, f64)>
     let residuals = camps.flat_map(|(logs, (middle, _))| logs.iter().map(move |log| log - middle));
     let residuals: Vec<f64> = residuals.collect();
     let within = scale(&residuals)?.max(WORTH_TELLING / 10.0);
-    // The standard deviation of a median is √(π/2) times that of a mean.
+    // The standard deviation of a median is √(π/2) times the standard deviation of a mean.
     let deviation =
         within * (std::f64::consts::FRAC_PI_2 * (1.0 / slow.1 as f64 + 1.0 / fast.1 as f64)).sqrt();
     let freedom = (residuals.len() - middles.len()).max(1) as f64;
@@ -148,7 +148,7 @@ fn compare(column: &Column, camps: &[usize], tests: usize) -> Option<(f64, f64)>
     (apart > WORTH_TELLING && apart > APART * within && chance < WRONG).then_some((apart, within))
 }
 
-/// Divides by a gap without an explaining fact, over a whole family of results, since a single result may have two values because of its
+/// Divides by a gap without an explaining fact, over a whole family of results: a single result may have two values because of its
 /// method.
 fn by_gap(group: &Group) -> Option<Camps> {
     let families = judge_families(group);
@@ -158,14 +158,14 @@ fn by_gap(group: &Group) -> Option<Camps> {
         Some((gap, middle, whole, family))
     });
     let (_, middle, whole, family) = found.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    // The result in which the machines differ least beside the gap shows it best.
+    // The result in which the machines differ least, apart from the gap, shows the gap best.
     let shown = family.columns.iter().min_by(|a, b| a.scale.total_cmp(&b.scale))?.column.figure?;
     let by_whole = |slow: bool| {
         let is = |at: &usize| whole.cell(*at).is_some_and(|cell| (cell.log < middle) == slow);
         (0..group.members.len()).filter(is).collect::<Vec<usize>>()
     };
     let camps = [by_whole(false), by_whole(true)];
-    // A machine that lacks too many results for the whole family joins the camp nearer to those it has.
+    // A machine that lacks too many results of the family joins the camp nearest to its existing results.
     let far = |at: usize, camp: &[usize]| {
         let columns = family.columns.iter().map(|judged| &judged.column);
         let off = columns.filter_map(|column| {

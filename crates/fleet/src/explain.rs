@@ -1,4 +1,4 @@
-//! Explains a slow machine by comparing its whole record with that of the machine that represents its class.
+//! Explains a slow machine by comparing its whole record with the record of the machine that represents its class.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -53,12 +53,12 @@ fn explain_one(slow: &mut Slow, medoid: &str, base: &Record, this: &Record, tool
     }
 }
 
-/// Whether no rule supports a cause; measured causes precede such a guess.
+/// Whether a cause is not supported by any rule; measured causes precede such guesses.
 fn is_guess(cause: &FleetCause) -> bool {
     cause.code == BY_NONE.code || cause.says.is(&ONLY_HERE)
 }
 
-/// The slots with a memory device in the other but not in this one.
+/// The slots with a memory device in the other machine but not in this one.
 fn name_missing(base: &Record, this: &Record) -> Option<record::Text> {
     let slots = |record: &Record| -> Vec<String> {
         let populated =

@@ -81,7 +81,7 @@ impl<'a> Group<'a> {
         Self { known, members, columns }
     }
 
-    /// Some of its machines.
+    /// Some of the machines.
     pub(crate) fn part(&self, members: &[usize]) -> Self {
         let columns = self
             .columns

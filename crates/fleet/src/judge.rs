@@ -6,17 +6,17 @@ use record::fleet::Family;
 use crate::group::{Cell, Column, Group, LEAST};
 use crate::robust::{expected_fastest, median, scale, simes};
 
-/// The probability below which a machine is excluded from the median and scale of the others: that of 3.5 standard deviations.
+/// The probability below which a machine is excluded from the median and scale of the others: equivalent to 3.5 standard deviations.
 const FAR: f64 = 2.3e-4;
 /// Minimum share of the machines that must remain.
 const LEAST_KEPT: f64 = 0.65;
 /// Minimum share of a family's results that a machine needs to be judged as a whole.
 const LEAST_WHOLE: f64 = 0.9;
-/// Rounds of leaving out; it mostly ends after two.
+/// Maximum number of rounds of exclusion; it mostly ends after two.
 const ROUNDS: usize = 8;
 /// Minimum scale: machines that agree more closely do so only because of rounding.
 const LEAST_SCALE: f64 = 0.001;
-/// Minimum number of machines whose fastest ones show the range of chance.
+/// Minimum number of machines for which the fastest machines show the range of chance.
 const FOR_TAILS: usize = 50;
 /// Number of fastest machines that may be faster than chance allows.
 const FASTEST: f64 = 3.0;
@@ -72,7 +72,7 @@ pub(crate) fn judge(column: Column) -> Option<Judged> {
         kept = near;
     }
     if kept.len() >= FOR_TAILS {
-        // Nothing makes a machine faster but chance: how far that reaches on this side, it reaches on the other.
+        // Only chance makes a machine faster, so the scatter of fast machines also shows the scatter of slow machines by chance.
         kept.sort_by(|a, b| b.total_cmp(a));
         let reached = kept.get(FASTEST as usize - 1).map_or(0.0, |fast| fast - middle);
         found = found.max(reached / expected_fastest(FASTEST, kept.len()));
@@ -82,7 +82,7 @@ pub(crate) fn judge(column: Column) -> Option<Judged> {
     let between = found * found * (1.0 + 1.0 / kept.len() as f64);
     let z = |cell: &Option<Cell>| {
         let Some(cell) = cell else { return 0.0 };
-        // A machine noisier than the others is known less precisely.
+        // The speed of a noisier machine is known less precisely.
         let own = (cell.spread * cell.spread - usual * usual).max(0.0);
         (middle - cell.log) / (between + own).sqrt()
     };

@@ -46,7 +46,7 @@ pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>, aliases: 
     }
     let mut named: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (at, brief) in briefs.iter().enumerate() {
-        // The file name distinguishes two machines if folders have the hosts' names.
+        // The file path distinguishes two machines if directories have the hosts' names.
         let name = if brief.named { brief.machine.clone() } else { visible(&brief.called) };
         named.entry(name).or_default().push(at);
     }
@@ -58,7 +58,7 @@ pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>, aliases: 
         for at in records {
             let brief = &briefs[at];
             if brief.begun.is_none() {
-                let what = text!("fleet-no-time", "no readable time: used as its machine's oldest record");
+                let what = text!("fleet-no-time", "no readable time: used as the machine's oldest record");
                 remark(remarks, what, false, visible(&brief.called));
             }
             let same = |lane: &Vec<usize>| lane.iter().any(|other| is_same_record(&briefs[*other], brief));
@@ -106,16 +106,16 @@ fn is_same_record(one: &Brief, other: &Brief) -> bool {
     one.started == other.started && one.kind == other.kind && one.figures == other.figures
 }
 
-/// Whether a record can be an earlier one of the machine of others, which begin with the earliest: it must be of the same kind, and have
-/// ended before that one began. Start times are in whole seconds: several short runs may start in the same second if they fit into it
-/// together.
+/// Whether a record can be an earlier record of the same machine as `others`, of which the earliest is first: it must be of the same kind
+/// and have ended before the earliest began. Start times are in whole seconds; several short runs may start in the same second if they
+/// fit into it.
 fn comes_before(earlier: &Brief, later: &[&Brief]) -> bool {
     let Some(next) = later.first() else { return false };
     let apart = match (earlier.begun, next.begun, earlier.seconds) {
         (Some(one), Some(other), None) => one < other,
         (Some(one), Some(other), Some(seconds)) => {
             let same = later.iter().take_while(|later| later.begun == Some(other)).collect::<Vec<_>>();
-            // The last of them may have ended at any time.
+            // The last of these runs may have ended at any time.
             let others = same.iter().rev().skip(1).map(|later| later.seconds.map_or(1.0, |s| s.max(0.0)));
             let others: f64 = if one == other { others.sum() } else { 0.0 };
             one as f64 + seconds.max(0.0) + others < other as f64 + 1.0

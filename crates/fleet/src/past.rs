@@ -30,8 +30,8 @@ pub struct Asked<'a> {
     pub now: &'a str,
 }
 
-/// Reads the newest of these files, which are sorted newest first, and finds the changes. `others` is the number of other files that belong
-/// to other machines by their names. All are named by these `names`, except the host in `asked`.
+/// Reads the newest of these files, which are sorted newest first, and finds the changes. `others` is the number of files that belong to
+/// other machines according to their names. `names` provides all names except that of the host in `asked`.
 pub fn read_history(
     files: &[PathBuf],
     others: usize,
@@ -88,7 +88,7 @@ fn sort_out(past: &mut Vec<Past>, asked: &Asked, remarks: &mut Vec<Remark>) {
         let why = if !one.kind.fits(&kind) {
             text!("history-other-machine", "from another machine")
         } else if !one.has_figures() {
-            // Records of stat and related commands are beside them, which is normal.
+            // Records of stat and related commands are normal in the same directory.
             remark(remarks, text!("history-no-figure", "without these results"), true, None);
             return false;
         } else if seen == Some(at) {
@@ -97,7 +97,7 @@ fn sort_out(past: &mut Vec<Past>, asked: &Asked, remarks: &mut Vec<Remark>) {
             if at < over {
                 let what = text!(
                     "history-clock-went-back",
-                    "started before the previous one ended: the clock was set back, or two runs overlapped"
+                    "started before the previous run ended: the clock was set back, or two runs overlapped"
                 );
                 remark(remarks, what, false, file());
             }

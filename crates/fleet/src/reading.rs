@@ -38,8 +38,8 @@ pub struct Collection {
     pub remarks: Vec<Remark>,
 }
 
-/// Reads files and all `.json` files below directories with this many threads, under these names. Errors do not stop reading: an unreadable
-/// file becomes a remark.
+/// Reads files, and all `.json` files under directories, with this many threads; `names` provides the displayed names. Errors do not stop
+/// reading: an unreadable file becomes a remark.
 pub fn read(paths: &[PathBuf], threads: usize, names: &Names) -> Collection {
     let mut remarks = Vec::new();
     let mut files = Vec::new();
@@ -84,7 +84,7 @@ pub fn newest_records(folder: &Path, names: &Names, aliases: &Aliases) -> Vec<Re
 /// Adds a file, or the files in a directory. In a directory, only possible records count: files whose names end in
 /// `.json`.
 fn list(path: &Path, depth: usize, files: &mut Vec<PathBuf>, remarks: &mut Vec<Remark>, names: &Names) {
-    // A link to a folder is followed if it was named, not if it was found: it may lead back.
+    // A link to a directory is followed only if the user specified it, because other links may form a loop.
     let kind = if depth == 0 { std::fs::metadata(path) } else { std::fs::symlink_metadata(path) };
     let is_folder = kind.is_ok_and(|kind| kind.is_dir());
     if !is_folder {
@@ -106,7 +106,7 @@ fn list(path: &Path, depth: usize, files: &mut Vec<PathBuf>, remarks: &mut Vec<R
 fn read_one(path: &Path, known: &Mutex<Known>, names: &Names) -> Result<Box<Brief>, Text> {
     let mut record = read_record(path, names)?;
     record.measurements.retain(|m| is_held(m.metric));
-    // Boxed, since each of a million files that are not records would take as much room.
+    // Boxed, because each of a million files that are not records would need as much memory.
     Ok(Box::new(Brief::from_record(&record, path.to_owned(), names.of_file(path), known)))
 }
 

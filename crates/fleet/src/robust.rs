@@ -10,7 +10,7 @@ const QN: f64 = 2.2219;
 /// The same for 2 to 9 values (ibid.).
 const QN_SMALL: [f64; 8] = [0.399, 0.994, 0.512, 0.844, 0.611, 0.857, 0.669, 0.872];
 
-/// The median of values; 0 without any.
+/// The median of values; 0 if there are none.
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     median_of_sorted(&values)
@@ -42,8 +42,8 @@ pub(crate) fn scale(values: &[f64]) -> Option<f64> {
     Some(*least * QN * factor)
 }
 
-/// The probability that several tests of one thing hold together (Simes, 1986): valid if they depend on each other positively, as results
-/// with shared causes do.
+/// The joint probability of several tests of one hypothesis (Simes, 1986): valid if the tests are positively dependent, as for results
+/// with shared causes.
 pub(crate) fn simes(mut chances: Vec<f64>) -> f64 {
     chances.sort_by(f64::total_cmp);
     let count = chances.len() as f64;

@@ -32,7 +32,7 @@ const MOST_COLLECTIONS: usize = 8;
 pub struct Input<'a> {
     /// One per record.
     pub briefs: &'a [Brief],
-    /// By collections, the newest of each machine first ([`newest_of_each`](crate::newest_of_each)).
+    /// Grouped by collection, the newest record of each machine first ([`newest_of_each`](crate::newest_of_each)).
     pub collections: &'a [Vec<usize>],
     /// Names and values shared by the summaries.
     pub known: &'a Known,
@@ -104,7 +104,7 @@ fn judge_machines<'a>(input: &Input<'a>, records: &[usize]) -> Vec<Judgement<'a>
         }
     }
     judgements.sort_by_key(|judgement| std::cmp::Reverse(judgement.group.members.len()));
-    // By family, the probability of each machine by chance. Which machines are slow is one question over all classes.
+    // For each family, the probability of each machine by chance. Slow machines are determined by one test over all classes.
     let chances = |judgement: &Judgement, at: usize| -> Vec<(usize, f64)> {
         let families = judgement.families.iter().enumerate();
         families.filter_map(|(number, family)| Some((number, family.chance(at)?))).collect()
@@ -275,7 +275,7 @@ impl Judgement<'_> {
                 "fleet-none-shared",
                 "{machines} machines, but no result shared by {least} of them: too few to judge"
             ),
-            _ => text!("{machines} machines, {least} required to call one slow"),
+            _ => text!("{machines} machines; {least} required to report one as slow"),
         })
     }
 

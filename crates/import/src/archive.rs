@@ -32,12 +32,12 @@ pub(crate) fn unpacked(mut bytes: Vec<u8>) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The text is longer than the limit.
+/// The error for a text above the limit.
 pub(crate) fn too_long() -> io::Error {
     io::Error::other(format!("it is longer than {} MiB", LONGEST_TEXT >> 20))
 }
 
-/// The files below `sys` and `proc`, by their path on the machine. Empty if the text is not an archive.
+/// The files under `sys` and `proc`, by their path on the machine. Empty if the text is not an archive.
 pub(crate) fn files(archive: &[u8]) -> Vec<(String, &[u8])> {
     let mut files = Vec::new();
     let mut rest = archive;

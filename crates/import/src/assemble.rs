@@ -72,7 +72,7 @@ pub(crate) fn assemble(
     }
     caches::fill(&lscpu, &facts, &mut machine, &mut coverage);
     if let Some(hz) = lscpu.machine.number("mhz") {
-        // With several CPUs, the owner is unknown.
+        // With several CPUs, the clock cannot be assigned to one of them.
         let only = machine.cpus.iter().map(|cpu| cpu.id).filter(|_| machine.cpus.len() == 1);
         let (cpus, current_hz) = (only.collect(), Some((hz, hz)));
         state.clocks.push(record::conditions::ClockSetting { cpus, current_hz, ..Default::default() });
@@ -94,7 +94,7 @@ pub(crate) fn assemble(
     not_reported(&machine, &state, &mut coverage);
     withhold_differing(&mut draft);
     let of_it = |text: &&Text| outputs.iter().any(|output| output.text == text.name);
-    // The last one, if there are two.
+    // If a path has two sources, the last one is used.
     let mut inventory = BTreeMap::new();
     for (path, origin) in draft.inventory.into_iter().rev() {
         inventory.entry(path).or_insert(origin);
@@ -122,7 +122,7 @@ fn processor(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, state: &mut Sn
     own.vendor = own.vendor.take().or(text(values, key::VENDOR));
     own.model_name = own.model_name.take().or(text(&kind, key::MODEL_NAME));
     let named = facts.sockets.iter().find_map(|socket| Fact::value_of(&socket.name));
-    // QEMU stores its board's version in place of the processor's name.
+    // QEMU reports its board's version instead of the processor's name.
     let named = named.filter(|name| !name.starts_with("pc-") && !name.starts_with("virt-"));
     own.firmware_name = own.firmware_name.take().or(named).or(text(&kind, "firmware_name"));
     own.address_bits = values.text("address_sizes").and_then(parse_address_bits).or(own.address_bits);
@@ -181,19 +181,19 @@ fn hypervisor(vendor: &str) -> String {
     }
 }
 
-/// Memory results that differ by a larger share are from two different machines or settings.
+/// Memory results that differ by a larger share are from different machines or settings.
 const MOST_APART: f64 = 0.1;
 
 /// Withholds memory and cache results if a tool reports two values for the same labels, and notes the first case for each metric.
 fn withhold_differing(draft: &mut Draft) {
     let of_memory = |m: &Measurement| ["memory", "numa", "load", "core_to_core"].contains(&m.metric.family());
-    // `Intel MLC 3.9` and `Intel MLC 3.5` are one tool.
+    // `Intel MLC 3.9` and `Intel MLC 3.5` are the same tool.
     let tool = |m: &Measurement| {
         let is_version = |word: &str| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.');
         let is_name = |word: &&str| !is_version(word);
         m.method.as_deref().map(|method| method.split(' ').filter(is_name).collect::<Vec<_>>().join(" "))
     };
-    // Differences between results of the same place that are not in the labels.
+    // Settings that are not in the labels but may distinguish results of the same place.
     let settings = |m: &Measurement| {
         let words = [detail::CLASS, detail::WITHIN, detail::ACCESS, detail::TRAFFIC];
         (words.map(|key| m.detail.get(key).map(str::to_owned)), m.detail.get(detail::PROCESSES))

@@ -96,7 +96,7 @@ mod tests {
             ("35.8 MiB (1 instance)", 3, 1, Some(36_608 << 10)),
             ("1.3M", 2, 1, Some(5 << 18)),
             ("36608K", 3, 1, Some(36_608 << 10)),
-            // Cores of two kinds.
+            // Two kinds of core.
             ("544 KiB (14 instances)", 1, 14, None),
             ("11.5 MiB (8 instances)", 2, 8, None),
             ("14 MiB (10 instances)", 2, 10, None),

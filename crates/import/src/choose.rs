@@ -32,7 +32,7 @@ pub fn choose_machine(machines: Vec<Imported>, wanted: &str) -> Result<Imported,
         .ok_or_else(|| NoSuchMachine { wanted: wanted.to_owned(), there })
 }
 
-/// As many machines as fit on a line, with their numbers.
+/// Lists as many machines as fit on a line, with their numbers.
 pub fn list_machines(machines: &[Imported]) -> String {
     let named = names(machines).enumerate().take(MOST_NAMED);
     let mut all: Vec<String> = named.map(|(at, name)| format!("{}: {name}", at + 1)).collect();

@@ -64,11 +64,11 @@ pub(crate) fn decode(bytes: &[u8]) -> String {
         [0xfe, 0xff, ..] => wide(u16::from_be_bytes),
         [0xef, 0xbb, 0xbf, text @ ..] | text => String::from_utf8_lossy(text).into_owned(),
     };
-    // Old systems end lines so.
+    // Old systems use CR as the line end.
     if text.contains('\n') { text } else { text.replace('\r', "\n") }
 }
 
-/// The lines of a text; those of several hosts one host after the other.
+/// The lines of a text, grouped by host if the text is from several hosts.
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = Cleaned> {
     let mut in_fence = false;
     let of_hosts = hosts::gather(text);
@@ -107,11 +107,11 @@ fn clean(number: u64, raw: &str, shared: &shared::Shared, in_fence: &mut bool) -
                 Kind::Frame
             }
             Some(cells) if markup::is_ruler(&cells) => Kind::Ruler,
-            // A frame around lines.
+            // The lines are in a frame.
             Some(cells) if cells.len() == 1 => {
                 return line(shared.strip(cells[0]).to_owned(), Kind::Text, stood);
             }
-            // The values of several machines are not a single value.
+            // Values of several machines must not be read as a single value.
             Some(cells) if cells.get(2).is_some_and(|cell| !cell.is_empty()) && lscpu::is_label(cells[0]) => {
                 return line(format!("| {}", cells.join(" | ")), Kind::Row, stood);
             }

@@ -1,4 +1,4 @@
-//! Tests every captured output, damaged in all ways known from mails, terminals and truncated files: nothing panics, the work is
+//! Tests every captured output with all kinds of damage known from mails, terminals and truncated files: nothing panics, the work is
 //! proportional to the length of the text, and every result is plausible.
 
 use std::cell::Cell;
@@ -33,11 +33,11 @@ pub(crate) fn texts() -> &'static [Vec<u8>] {
         let folders = [here.join("tests/texts"), here.join("../../reference/machines")];
         let mut paths: Vec<_> = folders
             .iter()
-            .flat_map(|folder| std::fs::read_dir(folder).expect("the folder of texts is there"))
-            .map(|entry| entry.expect("a folder lists its files").path())
+            .flat_map(|folder| std::fs::read_dir(folder).expect("the text directory exists"))
+            .map(|entry| entry.expect("directory entry is readable").path())
             .collect();
         paths.sort();
-        paths.iter().map(|path| std::fs::read(path).expect("a text can be read")).collect()
+        paths.iter().map(|path| std::fs::read(path).expect("a text is readable")).collect()
     })
 }
 
@@ -192,7 +192,7 @@ fn import(all: &[Vec<u8>], split: Split) -> Result<Vec<Imported>, Error> {
 /// Conditions that hold for every record, regardless of its source.
 fn check(imported: &Imported, lines: &[usize]) {
     for m in &imported.measurements {
-        let metric = m.metric.definition().unwrap_or_else(|| panic!("{} is no metric", m.metric));
+        let metric = m.metric.definition().unwrap_or_else(|| panic!("{} is not a metric", m.metric));
         let (low, high) = metric.plausible;
         assert!((low..=high).contains(&m.value()), "{} is {}", m.metric, m.value());
         assert!(m.samples.iter().all(|sample| sample.is_finite()), "{m:?}");
@@ -201,7 +201,7 @@ fn check(imported: &Imported, lines: &[usize]) {
         for key in m.labels.0.keys() {
             assert!(metric.keys.iter().any(|label| label.name() == key), "{} has no key {key}", m.metric);
         }
-        assert!(m.origin.is_some(), "{} says not where it stood", m.metric);
+        assert!(m.origin.is_some(), "{} has no origin", m.metric);
     }
     let import = &imported.import;
     let origins = imported.measurements.iter().filter_map(|m| m.origin.as_ref());
@@ -226,8 +226,7 @@ fn check(imported: &Imported, lines: &[usize]) {
     }
     let empty = Record::new("0.0.0", "2026-01-01T00:00:00Z".to_owned(), Vec::new());
     let json = imported.clone().into_record(empty).to_json().unwrap();
-    Record::from_json(json.as_bytes())
-        .unwrap_or_else(|error| panic!("the record cannot be read again: {error}"));
+    Record::from_json(json.as_bytes()).unwrap_or_else(|error| panic!("the record cannot be reread: {error}"));
 }
 
 fn line_count(text: &[u8]) -> usize {

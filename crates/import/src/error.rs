@@ -10,7 +10,7 @@ pub enum Error {
     /// The texts contain no supported tool's output.
     #[error("{}", describe_unknown(*.lines))]
     NothingKnown {
-        /// The number of lines, without blank ones.
+        /// The number of lines that are not blank.
         lines: u64,
     },
     /// The outputs contain no readable value: the tool had no permission, or there is only a header.
@@ -19,7 +19,7 @@ pub enum Error {
         /// Their tools.
         tools: BTreeSet<String>,
     },
-    /// The outputs are from several machines, but nothing separates these.
+    /// The outputs are from several machines, but nothing separates the machines.
     #[error(
         "{0}: the text describes two machines. Separate them with --split headings, --split files or --split REGEX"
     )]

@@ -26,7 +26,7 @@ impl<T: Clone> Fact<T> {
     }
 }
 
-/// A contradiction of two statements.
+/// A contradiction between two statements.
 pub(crate) fn contradict(says: String, one: &Origin, other: &Origin) -> Contradiction {
     Contradiction { says, origins: vec![one.clone(), other.clone()] }
 }
@@ -38,7 +38,7 @@ pub(crate) struct Facts {
     pub lscpu: Vec<Lscpu>,
     /// The rows of `lscpu -e` and `lscpu -p`.
     pub rows: Vec<CpuRow>,
-    /// An incomplete row of these; more rows may be missing.
+    /// An incomplete row of `rows`; more rows may be missing.
     pub broken_row: Option<Origin>,
     /// The rows of `lscpu -C`.
     pub cache_rows: Vec<CacheRow>,
@@ -135,7 +135,7 @@ pub(crate) struct CacheFact {
     pub instances: Option<u32>,
 }
 
-/// A row of `lscpu -e` or `-p`. Numbers are lscpu's own, counted over the machine.
+/// A row of `lscpu -e` or `-p`. The numbers are assigned by lscpu, across the machine.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CpuRow {
     /// The CPU.
@@ -156,7 +156,7 @@ pub(crate) struct CpuRow {
     pub of_all: bool,
     /// Highest and lowest clock, Hz.
     pub hz: (Option<u64>, Option<u64>),
-    /// Its place.
+    /// The source of the row.
     pub origin: Origin,
 }
 
@@ -171,20 +171,20 @@ pub(crate) struct CacheRow {
     pub ways: Option<u32>,
     /// Bytes of a line.
     pub line: Option<u32>,
-    /// Its place.
+    /// The source of the row.
     pub origin: Origin,
 }
 
 /// One output of `numactl -H`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Numactl {
-    /// Its number of nodes, as printed.
+    /// The number of nodes, as printed.
     pub available: Option<Fact<u32>>,
     /// Each node.
     pub nodes: BTreeMap<u32, NumactlNode>,
     /// The nodes of the columns in the distance table.
     pub columns: Vec<u32>,
-    /// Its rows by node.
+    /// The rows of the distance table, by node.
     pub distances: BTreeMap<u32, Fact<Vec<u32>>>,
 }
 
@@ -248,7 +248,7 @@ pub(crate) fn architecture(word: &str) -> &str {
 /// A list of CPUs in the kernel's format, or with strides as printed by newer versions of lscpu (`0-62:2`).
 pub(crate) fn parse_cpus(text: &str) -> Result<CpuList, CpuListError> {
     let mut all = CpuList::new();
-    // Documents use other dashes.
+    // Documents may use other dashes.
     for part in text.replace(['–', '‑', '−'], "-").split(',') {
         let (range, stride) = part.split_once(':').unwrap_or((part, "1"));
         let stride = stride.trim().parse().ok().filter(|stride| *stride > 0);
@@ -261,7 +261,7 @@ pub(crate) fn parse_cpus(text: &str) -> Result<CpuList, CpuListError> {
     Ok(all)
 }
 
-/// The level and kind of a cache called `L1d`, `L2`.
+/// The level and kind of a cache named `L1d` or `L2`.
 pub(crate) fn parse_cache_name(name: &str) -> Option<CacheName> {
     let rest = name.trim().strip_prefix(['L', 'l'])?;
     let level = rest.chars().next()?.to_digit(10).filter(|level| (1..=9).contains(level))?;
@@ -283,7 +283,7 @@ pub(crate) fn parse_size(text: &str) -> Option<(u64, bool)> {
 
 /// A value without the comment after it: `2      // two threads a core`.
 pub(crate) fn strip_comment(text: &str) -> &str {
-    // Each of the marks has one of these.
+    // Every mark contains one of these bytes.
     if !text.bytes().any(|b| matches!(b, b'/' | b'#' | b'<' | 0xe2)) {
         return text.trim();
     }

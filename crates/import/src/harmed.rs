@@ -105,14 +105,14 @@ impl Harm {
     }
 }
 
-/// A place without the parts read from lines other than the result's own: for a metric, the words of its labels, which must be among those
-/// of the whole text; for lists, only numbers identify an entry.
+/// A place without the parts that were read from other lines than the result: for a metric, the words of its labels, which must be among
+/// the words of the whole text; for lists, only numbers identify an entry.
 fn parts(place: &str) -> (String, BTreeSet<String>) {
     let exact = ["machine.cpus[", "machine.nodes["];
     if let Some((list, which)) =
         place.split_once('[').filter(|_| !exact.iter().any(|list| place.starts_with(list)))
     {
-        // A cache's CPUs are on another line, and so is a slot's name.
+        // The CPUs of a cache and the name of a slot are on other lines.
         let kind = which.split_once(" of ").map_or("", |(kind, _)| kind);
         return (format!("{list} {kind}"), BTreeSet::new());
     }
@@ -120,7 +120,7 @@ fn parts(place: &str) -> (String, BTreeSet<String>) {
         return (place.to_owned(), BTreeSet::new());
     }
     let (metric, labels) = place.split_once(' ').unwrap_or((place, ""));
-    // Names may hold anything.
+    // Names may contain anything.
     let named = |label: &&str| {
         label.contains('=') && !["workload=", "event=", "--"].iter().any(|start| label.starts_with(start))
     };
@@ -141,7 +141,7 @@ fn is_value(read: &str, whole: &str) -> bool {
 /// The results of a damaged text that differ from those of undamaged texts, as lines. Doubtful results do not count.
 fn others(harmed: &Figures, whole: &[Figures], harm: &Harm) -> Vec<String> {
     let fewer_lines = matches!(harm, Harm::Lines(..) | Harm::Head(_) | Harm::Tail(_));
-    // Names that linespeed assigns in reading order; and a count of the rest.
+    // linespeed assigns these names in reading order, or counts entries.
     let counted = |place: &str, name: &str| {
         place == "machine.counts"
             || matches!(
@@ -158,10 +158,10 @@ fn others(harmed: &Figures, whole: &[Figures], harm: &Harm) -> Vec<String> {
     let mut all = Vec::new();
     for ((place, name), values) in harmed.0.iter().filter(|((_, name), _)| !name.ends_with('?')) {
         let (list, labels) = parts(place);
-        // A cut last line is reported as such, and sums over threads lack some.
+        // A truncated last line is reported; sums over threads may be incomplete.
         let said = matches!(harm, Harm::Head(_)) && place.starts_with("machine")
             || fewer_lines && place.starts_with("wakeup.");
-        // Two texts together show which CPUs share a cache.
+        // Two joined texts may show which CPUs share a cache.
         let shared =
             matches!(harm, Harm::Joined(..)) && place.starts_with("machine.caches") && name != "bytes";
         if counted(place, name) || said || shared {
@@ -179,7 +179,7 @@ fn others(harmed: &Figures, whole: &[Figures], harm: &Harm) -> Vec<String> {
     all
 }
 
-/// All texts except those with results that are sums or medians over all lines: with fewer lines, these results are correct for a different
+/// All texts except those whose results are sums or medians over all lines: with fewer lines, such results are correct for a different
 /// run.
 fn texts_in_utf8() -> Vec<(&'static Text, &'static str)> {
     let of_lines = |text: &&Text| ["perf-I", "cyclictest-v"].iter().any(|name| text.name.contains(name));
@@ -218,7 +218,7 @@ fn harms(places: u32, seed: usize) -> Vec<Harm> {
 }
 
 /// `./test everything` tries twice as many positions; in the test of a change, each text is tested with a different eighth of
-/// all damages.
+/// all kinds of damage.
 #[test]
 fn a_text_that_came_to_harm_tells_no_other_figure() {
     let everything = std::env::var_os("LINESPEED_TEST_EVERYTHING").is_some_and(|value| !value.is_empty());

@@ -1,4 +1,4 @@
-//! Assigns each line of a text: to the reader of the open output, to a tool whose output begins with it, or to the lines not understood.
+//! Assigns each line of a text to the reader of the open output, to a tool whose output begins here, or to the lines not understood.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read};
@@ -21,7 +21,7 @@ use crate::table::Table;
 use crate::tool::{Command, Fit, Reader, Tool};
 use crate::tools::{self, dmidecode, files, published};
 
-/// The names of texts that consist of a single output.
+/// Tool names for texts that consist of a single output.
 const ARCHIVE: &str = "archive of /sys and /proc";
 const DUMP: &str = "dmidecode --dump-bin";
 
@@ -31,7 +31,7 @@ const MOST_BETWEEN: u32 = 6;
 /// Maximum number of blank lines between two lines of an output.
 const MOST_BLANK: u32 = 12;
 
-/// Longest bracketed text that fills a line.
+/// Longest line of only brackets.
 const LONGEST_BRACKETS: usize = 8;
 
 /// Longest command line joined from several lines.
@@ -47,13 +47,13 @@ struct Open {
     blank: u32,
     /// The line that began it.
     first: String,
-    /// Number of entries of its machine before it.
+    /// Number of entries of the machine before this output.
     entries: usize,
-    /// The wrapper of its command.
+    /// The wrapper of the command.
     under: Option<String>,
-    /// The comment above its command.
+    /// The comment above the command.
     note: Option<String>,
-    /// The number of threads, according to the text above it.
+    /// The number of threads, according to the text above the output.
     threads: Option<u64>,
 }
 
@@ -285,7 +285,7 @@ impl Importer {
                 self.close();
                 self.begin(command);
             }
-            // Tools also print lines that begin with #.
+            // Lines that begin with # may also be output.
             Some(Mark::Heading { level, text: words }) if !self.offer(line, None) => {
                 self.close();
                 self.command = None;
@@ -399,7 +399,7 @@ impl Importer {
                 note: self.note.clone(),
                 threads: self.threads,
             });
-            // Otherwise it only resembled that tool's output.
+            // Otherwise, the line only resembles that tool's output.
             if self.ask(&mut open, line) == Fit::Taken {
                 self.open = Some(open);
                 return true;

@@ -1,7 +1,7 @@
 //! Imports the output of other tools into records. A text may contain several outputs, with prompts, comments and prose between
 //! them.
 //!
-//! A text goes through three stages, each linear in its length: `clean` produces plain numbered lines (without colors,
+//! A text is processed in three stages, each linear in its length: `clean` produces plain numbered lines (without colors,
 //! quoting, fences, entities, progress lines), `prompts` finds prompts, host names and command lines, and the readers of
 //! `tools` accept the lines of their outputs. A new tool is one new file in `tools/` and a line in `tools::TOOLS`.
 

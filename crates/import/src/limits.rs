@@ -7,7 +7,7 @@ pub(crate) const LONGEST_TEXT: u64 = 64 << 20;
 /// not saved.
 pub(crate) const LONGEST_LINE: usize = 1 << 20;
 
-/// Maximum number of results, facts and outputs in a record of one machine; a record with more would be refused when read.
+/// Maximum number of results, facts and outputs in a record of one machine; a larger record would be refused when read.
 pub(crate) const MOST_ENTRIES: usize = 40_000;
 
 /// Maximum number of results, facts and outputs over all machines of one import; each uses a few KiB.

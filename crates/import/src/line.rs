@@ -5,7 +5,7 @@
 pub(crate) struct Line<'a> {
     /// Its number in the text, from 1.
     pub number: u64,
-    /// Its content, without the line end, colors, quoting and Markdown decoration; indentation is kept.
+    /// Its content, without the line end, colors, quoting and Markdown decoration; indentation remains.
     pub text: &'a str,
 }
 

@@ -63,13 +63,13 @@ pub(crate) fn parse_scaled(text: &str, exponent: i32) -> Option<f64> {
     Some(if negative { -value } else { value }).filter(|value: &f64| value.is_finite())
 }
 
-/// Whether a text begins with a number that is ambiguous, with a fraction or a group of thousands: `32,000`.
+/// Whether a text begins with an ambiguous number, with either a fraction or a group of thousands: `32,000`.
 fn is_ambiguous(text: &str) -> bool {
     let number = text.trim_start().split(|c: char| !(c.is_ascii_digit() || c == ',')).next().unwrap_or("");
     number.split_once(',').is_some_and(|(front, rest)| (1..=3).contains(&front.len()) && rest.len() == 3)
 }
 
-/// Whether only brackets, or nothing, follow a size: `(2 instances)`.
+/// Whether nothing, or only a remark in brackets, follows a size: `(2 instances)`.
 fn is_remark(text: &str) -> bool {
     let text = text.trim();
     text.is_empty() || text.starts_with('(') && text.ends_with(')')

@@ -40,7 +40,7 @@ const NAMELESS: &[&str] =
 pub(crate) fn find_mark(line: &str, in_fence: bool) -> Option<Mark<'_>> {
     let text = line.trim();
     let first = *text.as_bytes().first()?;
-    // It may be preceded by a time.
+    // A time may precede the prompt.
     let timed = text.get(2..3) == Some(":") || text.starts_with('[') && text.get(3..4) == Some(":");
     let rest = text.trim_start_matches(|c: char| c.is_ascii_digit() || "[:] ".contains(c));
     let of_windows = || {
@@ -53,7 +53,7 @@ pub(crate) fn find_mark(line: &str, in_fence: bool) -> Option<Mark<'_>> {
     };
     let host = of_windows().or_else(|| split_host(text)).or_else(|| split_host(rest).filter(|_| timed));
     let bare = || Some((None, None, bare_prompt(text)?));
-    // Ansible's line above what a host printed.
+    // Ansible's line above the output of a host.
     let ansible = || {
         let (host, _) = text.strip_suffix(">>")?.split_once(" | ")?;
         is_user(&host.replace(['[', ']', ','], "")).then_some((Some(host), None, ""))
@@ -96,7 +96,7 @@ fn split_host(text: &str) -> Option<(Option<&str>, Option<&str>, &str)> {
             let (prompt, rest) = inner.split_once(']')?;
             (prompt, rest.trim_start().strip_prefix(marks)?)
         }
-        // The first mark after the host and its folder.
+        // The first mark after the host and its directory.
         None => {
             let at = body.find(['@', ':'])?;
             let end = at + body[at..].find(marks)?;
@@ -143,7 +143,7 @@ fn host_name(rest: &str) -> Option<&str> {
 }
 
 /// `bash-5.1$ lscpu`, `/app # lscpu`, `(venv) $ lscpu`, `db1# lscpu`, `[db1 ~]$ lscpu`, `db1 ~ ❯ lscpu`, `GUEST $ lscpu`: prompts that only a
-/// known command shows.
+/// known command reveals.
 fn before_command(text: &str) -> Option<(Option<&str>, Option<&str>, &str)> {
     let marks = text.match_indices(['$', '#', '%', '>', 'λ', '❯', '»', '✗']);
     let (front, command) = marks.take(4).find_map(|(at, mark)| {
@@ -157,7 +157,7 @@ fn before_command(text: &str) -> Option<(Option<&str>, Option<&str>, &str)> {
     let bare = |word| str::trim_matches(word, ['[', ']', '<', '>']);
     let words: Vec<&str> = front.split_whitespace().map(bare).filter(|word| !word.is_empty()).collect();
     let path = words.iter().copied().find(is_path);
-    // Nothing is between a host's name alone and the mark, but for $.
+    // After only a host name, a blank is allowed only before $.
     let is_close =
         !front.ends_with(' ') || text[front.len()..].starts_with('$') || front.contains(['[', '<']);
     let of_shell = |word: &str| {
@@ -169,7 +169,7 @@ fn before_command(text: &str) -> Option<(Option<&str>, Option<&str>, &str)> {
         [one] if is_path(&one) || of_shell(one) || one.starts_with('(') && one.ends_with(')') => None,
         [host] => Some(host).filter(|host| is_close && is_user(host)).map(Some)?,
         [host, path] if is_user(host) && is_path(&path) => Some(host),
-        // Times, branches and more, with a folder among them.
+        // Times, branches and other words, one of them a directory.
         _ => path.filter(|_| words.len() <= 8 && !front.contains([',', '=', ';'])).and(None),
     };
     (words.len() <= 1 || path.is_some()).then(|| (host.filter(|host| is_telling(host)), path, command))
@@ -197,7 +197,7 @@ fn bare_prompt(text: &str) -> Option<&str> {
     let spaced = rest.len() > command.len();
     let begins =
         command.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '.' | '/' | '~' | '_' | '('));
-    // `$HOME` in a text and `%CPU` in a table are not prompts, nor is a header printed by perf.
+    // `$HOME` in a text, `%CPU` in a table and a header printed by perf are not prompts.
     let head = command.starts_with("tma_");
     (begins && !head && (spaced || is_command(command))).then_some(command)
 }
@@ -219,7 +219,7 @@ pub(crate) fn remote_host(command: &str) -> Option<&str> {
     host.rsplit('@').next().filter(|name| is_user(name) && is_telling(name))
 }
 
-/// Words before a command that only change the way in which it is run.
+/// Words before a command that only change how the command is run.
 const RUNNERS: &[&str] = &[
     "sudo", "time", "nice", "ionice", "taskset", "chrt", "numactl", "env", "watch", "nohup", "stdbuf",
     "timeout", "wsl", "wsl.exe",
@@ -266,7 +266,7 @@ pub(crate) fn may_be_command(text: &str) -> bool {
 
 /// The number of threads according to this text, if any; 0 for one thread per CPU.
 pub(crate) fn find_threads(text: &str) -> Option<u64> {
-    // Most lines lack the words.
+    // A quick check that excludes most lines.
     let is_word =
         |four: &[u8]| ["core", "cpus", "thre"].iter().any(|word| four.eq_ignore_ascii_case(word.as_bytes()));
     (!text.is_ascii() || text.as_bytes().windows(4).any(is_word)).then_some(())?;
@@ -293,7 +293,7 @@ fn is_assignment(word: &str) -> bool {
     })
 }
 
-/// Whether a program's name and the word after it begin a command line, by `commands.txt`.
+/// Whether a program's name and the next word begin a command line, according to `commands.txt`.
 fn is_tool_line(name: &str, word: &str, next: Option<&str>, ran: bool) -> bool {
     let may_follow = |form: &str| match (form, next) {
         ("/", _) => word.contains('/'),
@@ -311,7 +311,7 @@ fn is_tool_line(name: &str, word: &str, next: Option<&str>, ran: bool) -> bool {
         let rows = scan::rows::<2>(include_str!("commands.txt"));
         rows.flat_map(|[names, forms]| names.split(' ').map(move |name| (name, forms))).collect()
     });
-    // After `time` or `taskset` any program may follow.
+    // Any program may follow `time` or `taskset`.
     let any = || Some("/ -*").filter(|_| ran && name.starts_with(|c: char| c.is_ascii_alphabetic()));
     known.get(name).copied().or_else(any).is_some_and(|forms| forms.split(' ').any(may_follow))
 }

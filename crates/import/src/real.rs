@@ -23,18 +23,18 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real")
 }
 
-/// All texts below a directory, by name.
+/// All texts under a directory, by name.
 fn texts(folder: &Path) -> Vec<Text> {
     let mut all = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(next) = folders.pop() {
-        for entry in std::fs::read_dir(&next).expect("a folder of texts can be read") {
-            let path = entry.expect("a folder lists its files").path();
+        for entry in std::fs::read_dir(&next).expect("the text directory is readable") {
+            let path = entry.expect("directory entry is readable").path();
             if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|ending| ending == "txt" || ending == "bin") {
                 let bytes = std::fs::read(&path).expect("a text can be read");
-                let name = path.strip_prefix(folder).expect("it lies below").with_extension("");
+                let name = path.strip_prefix(folder).expect("path is below").with_extension("");
                 let table = path.with_extension("figures");
                 all.push(Text { name: name.to_string_lossy().into_owned(), bytes, table });
             }
@@ -66,7 +66,7 @@ impl Figures {
             Value::Object(fields) => {
                 let place = if name.is_empty() { place.to_owned() } else { format!("{place}.{name}") };
                 for (name, value) in fields {
-                    // The import sees no process with these limits.
+                    // An import has no process that these limits apply to.
                     if name != "allowed" && name != "notes" {
                         self.walk(&place, name, value);
                     }
@@ -214,12 +214,12 @@ fn form(text: &[u8]) -> (BTreeSet<String>, u64) {
     (said.lines().filter_map(what).collect(), unknown)
 }
 
-/// The output of the installed tools (`capture` in the directory LINESPEED_TEST_TODAY) is read like the output of some known
+/// The output of the installed tools (captured in the directory LINESPEED_TEST_TODAY) is read like the output of a known
 /// version.
 #[test]
 #[ignore = "needs what the tools of this machine print: ./test tools"]
 fn what_the_tools_of_this_machine_print_is_read_as_what_others_printed() {
-    let today = std::env::var_os("LINESPEED_TEST_TODAY").expect("LINESPEED_TEST_TODAY names a folder");
+    let today = std::env::var_os("LINESPEED_TEST_TODAY").expect("LINESPEED_TEST_TODAY is a directory");
     let mut wrong = String::new();
     let all = texts(Path::new(&today));
     assert!(!all.is_empty(), "nothing was captured");
@@ -227,7 +227,7 @@ fn what_the_tools_of_this_machine_print_is_read_as_what_others_printed() {
         let same = |known: &&Text| known.name.rsplit('/').next() == Some(text.name.as_str());
         let (read, unknown) = form(&text.bytes);
         let known: Vec<_> = committed().iter().filter(same).map(|known| form(&known.bytes)).collect();
-        // Another machine may have more values, and a warning may be present or not.
+        // Another machine may have more values, and warnings may differ.
         if !known.iter().any(|(known, lines)| known.is_subset(&read) && unknown <= lines + 2) {
             let _ = writeln!(wrong, "{}: {unknown} lines not understood, read {read:?}", text.name);
         }

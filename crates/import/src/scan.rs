@@ -10,7 +10,7 @@ use crate::line::{Line, PendingLine};
 use crate::numbers;
 use crate::tool::Fit;
 
-/// Longest JSON document that is read.
+/// Longest accepted JSON document.
 const LONGEST_JSON: usize = 64 << 20;
 
 /// `label: value`, both without blanks around them.
@@ -39,7 +39,7 @@ pub(crate) fn is_elision(text: &str) -> bool {
 
 /// The rows of a table: their cells, separated by bars. Lines that begin with # are comments.
 pub(crate) fn rows<const CELLS: usize>(table: &'static str) -> impl Iterator<Item = [&'static str; CELLS]> {
-    // Each table is divided once: lines are compared with them by the million.
+    // Each table is split only once, because millions of lines are compared with it.
     static DIVIDED: RwLock<BTreeMap<usize, &[Vec<&str>]>> = RwLock::new(BTreeMap::new());
     let known = DIVIDED.read().ok().and_then(|known| known.get(&(table.as_ptr() as usize)).copied());
     let rows = known.unwrap_or_else(|| {
@@ -62,7 +62,7 @@ pub(crate) fn find<T: Copy>(table: &[(&str, T)], word: &str) -> Option<T> {
     table.iter().find(|(known, _)| *known == word).map(|(_, value)| *value)
 }
 
-/// The entry for the beginning of a text in a table, and the rest of the text.
+/// The table entry for the beginning of a text, and the rest of the text.
 pub(crate) fn find_start<'t, T: Copy>(table: &[(&str, T)], text: &'t str) -> Option<(T, &'t str)> {
     table.iter().find_map(|(start, value)| Some((*value, text.strip_prefix(start)?)))
 }

@@ -52,7 +52,7 @@ pub(crate) struct Sections {
     by_name: HashMap<String, usize>,
     given: HashMap<String, usize>,
     host: Option<String>,
-    /// The host of the current command alone, and whether any command had one.
+    /// The remote host of the current command.
     remote: Option<String>,
     remotes: bool,
     sections: Vec<Section>,
@@ -77,7 +77,7 @@ impl Sections {
         };
     }
 
-    /// A prompt names a host.
+    /// Called for a prompt with a host name.
     pub(crate) fn set_host(&mut self, host: &str) {
         self.host = Some(host.to_owned());
     }
@@ -93,7 +93,7 @@ impl Sections {
         if !matches!(self.split, Split::Headings) {
             return;
         }
-        // Its machine is not the one in the prompt above.
+        // The outputs below are not from the host in the prompt above.
         self.host = None;
         self.headings.retain(|(above, ..)| *above < level);
         let known = self.find_division(text, Some(level));
@@ -166,7 +166,7 @@ impl Sections {
             let note = format!("{text} ends in the middle of line {number}; the last value may be truncated");
             section.draft.machine.notes.push(note.into());
             for m in &mut section.draft.measurements {
-                // A combination of several lines also lacks the last one's part.
+                // A result combined from several lines lacks the part of the last line.
                 let from = if is_summed(m) { first } else { number };
                 if m.origin.as_ref().is_some_and(|origin| origin.line >= from && origin.text == text) {
                     let why = "may be truncated: the text ends in the middle of this line";
@@ -223,7 +223,7 @@ impl Sections {
         let name = if *given == 1 { name } else { format!("{name} {given}") };
         self.by_name.entry(name.to_lowercase()).or_insert(self.divisions.len());
         self.divisions.push(Division { words: split_words(&name), name, level });
-        // It may match names that had no division before, or make them ambiguous.
+        // The new division may match cached names, or make them ambiguous.
         self.found.clear();
         self.divisions.len() - 1
     }
@@ -291,7 +291,7 @@ fn shorten(name: &str) -> String {
     name.chars().take(100).collect()
 }
 
-/// The words of a name in lower case up to a bracket, with numbers separated from letters: `Intel (52 cores)` gives `intel`, `FT2500` gives `ft`
+/// The lower-case words of a name up to a bracket, with numbers separated from letters: `Intel (52 cores)` yields `intel`, `FT2500` `ft`
 /// and `2500`.
 fn split_words(name: &str) -> Vec<String> {
     let name = name.trim_start_matches(|c: char| !c.is_alphanumeric());
@@ -312,7 +312,7 @@ pub(crate) fn add_example(lines: &mut NotUnderstood, text: &str, line: Line) {
 /// The source of a result combined from two lines.
 const OF_SEVERAL_LINES: &str = "events over total time";
 
-/// Whether a result is combined from many lines, of which the last may be missing.
+/// Whether a result is combined from many lines, the last of which may be missing.
 fn is_summed(m: &Measurement) -> bool {
     m.metric.family() == "wakeup"
         || matches!(m.metric, metrics::COUNTER_COUNT | metrics::CORE_IPC | metrics::CORE_CLOCK)

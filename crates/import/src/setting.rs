@@ -1,4 +1,4 @@
-//! A label specified by the user for all results in a text that lack it: `threads=32`.
+//! A label specified by the user for all results in a text that lack this label: `threads=32`.
 
 use record::{Key, Label, Measurement};
 

@@ -76,7 +76,7 @@ impl Draft {
     }
 }
 
-/// Where a line stood, and what it says.
+/// The position and the content of a line.
 pub(crate) fn origin(tool: &str, text: &str, line: Line) -> Origin {
     let says = quote(line.text).to_owned();
     Origin { tool: tool.to_owned(), text: text.to_owned(), line: line.number, says }
@@ -183,7 +183,7 @@ impl<'a> Sink<'a> {
     }
 
     /// Notes `line` as the source of the part of the inventory at `path` (`machine.processor.model_name`); the value
-    /// itself goes into `draft.machine`.
+    /// itself is stored in `draft.machine`.
     pub(crate) fn note(&mut self, path: impl Into<String>, line: Line) {
         self.note_at(path, self.origin(line));
     }
@@ -217,7 +217,7 @@ impl<'a> Sink<'a> {
                 |fact: &Fact<String>| fact.value.trim().split('.').next().unwrap_or_default().to_owned();
             let named = [field(known, "model name"), field(&fact, "model name")];
             let total = |fact: &Fact<String>| field(fact, "MemTotal").split(' ').next()?.parse::<f64>().ok();
-            // `free` rounds.
+            // `free` rounds sizes.
             let differ = |(one, other): (f64, f64)| one.max(other) > 2.0 * one.min(other);
             if path == "/proc/sys/kernel/hostname" && host(known) != host(&fact)
                 || named[0] != named[1] && named.iter().all(|name| !name.is_empty())
@@ -225,7 +225,7 @@ impl<'a> Sink<'a> {
             {
                 facts.clash.get_or_insert([known.origin.clone(), fact.origin.clone()]);
             }
-            // Other lines of one file.
+            // Further lines of one file.
             let key = fact.value.split(':').next().map(str::trim).unwrap_or_default();
             if path == "/proc/cpuinfo" && machine::text::field(&known.value, key).is_none() {
                 let value = format!("{}{}", known.value, fact.value);
@@ -233,7 +233,7 @@ impl<'a> Sink<'a> {
                 facts.files.insert(path, Fact { value, origin });
                 return;
             }
-            // Keep the whole file if it is quoted both in part and as a whole, and the list of siblings before some
+            // Keep the whole file if it is quoted in part and as a whole, and the longer list of siblings if some
             // went offline.
             let parts =
                 |fact: &Fact<String>| (fact.value.lines().count(), fact.value.split([',', '-']).count());
@@ -263,7 +263,7 @@ impl<'a> Sink<'a> {
 pub(crate) fn add_key(m: &mut Measurement, label: Label, value: Key, tool: &str) {
     if m.labels.get(label).is_none() {
         m.labels = std::mem::take(&mut m.labels).with_label(label, value);
-        // For this tool it was the number of threads.
+        // For this tool, the doubt was the unknown number of threads.
         m.doubt = m.doubt.take().filter(|_| label != Label::Threads || tool != "openssl speed");
     }
 }

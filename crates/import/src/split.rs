@@ -16,7 +16,7 @@ pub enum Split {
     /// A heading specifies the machine of the outputs below it, as does the first cell of a table row. Headings of one
     /// level that begin with the same words are the same machine.
     Headings,
-    /// A line that matches this expression begins a machine; its first group is the name of the machine; without a group, each such line
+    /// A line that matches this expression begins a machine, whose name is the first group; without a group, each such line
     /// begins a new machine.
     Lines(Regex),
 }

@@ -84,7 +84,7 @@ impl Table {
         {
             return figures;
         }
-        // Published results of layers are in ticks; their metric calls them cycles.
+        // Published layer results are in ticks, which the metric calls cycles.
         let unit = if self.unit == "ticks" { "cycles" } else { &self.unit };
         let bare = |text: &str| text.replace(['"', '`', '*'], "").trim().to_owned();
         for (column, cell) in head.iter().zip(cells).skip(usize::from(self.keys[0].is_some())) {

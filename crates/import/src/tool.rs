@@ -6,7 +6,7 @@ use crate::sink::Sink;
 /// A command line at a prompt, or printed by a tool itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Command {
-    /// As written, without the prompt: `numactl -C 7 -m 0 ./bin/stream -W 5 -N 5 -M 64M`.
+    /// The command line without the prompt: `numactl -C 7 -m 0 ./bin/stream -W 5 -N 5 -M 64M`.
     pub text: String,
     /// The working directory, if prompts or `cd` commands above show it; otherwise empty.
     pub folder: String,
@@ -25,7 +25,7 @@ pub(crate) struct Tool {
     pub reader: fn(Option<&Command>) -> Box<dyn Reader>,
 }
 
-/// A reader's answer to a line.
+/// A reader's verdict on a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fit {
     /// The line belongs to the output.
@@ -39,7 +39,7 @@ pub(crate) enum Fit {
 
 /// Reads one output, line by line. The reader keeps the state and passes results to the sink immediately or at the end.
 pub(crate) trait Reader {
-    /// One line.
+    /// Reads one line.
     fn line(&mut self, line: Line, sink: &mut Sink) -> Fit;
 
     /// Called at the end of the output.

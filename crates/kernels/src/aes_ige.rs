@@ -119,10 +119,10 @@ fn store(state: State, bytes: &mut [u8]) {
 /// Afterwards, `iv` contains the last c and m, so that a message can be processed in parts.
 ///
 /// # Panics
-/// If the lengths differ or are not whole blocks.
+/// If the lengths differ or have partial blocks.
 pub fn encrypt(input: &[u8], output: &mut [u8], key: &Key, iv: &mut [u8; 2 * BLOCK]) {
     assert_eq!(input.len(), output.len(), "as many bytes come out as go in");
-    assert!(input.len().is_multiple_of(BLOCK), "{} bytes are not whole blocks", input.len());
+    assert!(input.len().is_multiple_of(BLOCK), "{} bytes: partial last block", input.len());
     let (mut cipher_text, mut message) = (load(&iv[..BLOCK]), load(&iv[BLOCK..]));
     for (input, output) in input.chunks_exact(BLOCK).zip(output.chunks_exact_mut(BLOCK)) {
         let block = load(input);

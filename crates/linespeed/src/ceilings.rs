@@ -26,16 +26,16 @@ fn read() -> KeptCeilings {
 pub fn of_this_machine() -> Result<Ceilings, &'static str> {
     let kept = read();
     let others = kept.is_of_others();
-    // Who we are is asked only where there is something to compare it with.
+    // This machine is identified only if there are saved ceilings to compare with.
     let found = others.then(|| kept.find(&machine::identity(&Root::live())).cloned()).flatten();
     found.ok_or(match others {
-        true => "the saved ceilings are from another machine or from different limits (cpuset, quota)",
+        true => "the saved ceilings are from another machine or other limits (cpuset, quota)",
         false => "none have been measured here yet",
     })
 }
 
-/// Saves the ceilings from a record of this machine, which is stored in `file`. `ours` means that the record is in the state directory;
-/// otherwise, nothing is written there unless the ceilings file already exists. A failed write is not an error of the run.
+/// Saves the ceilings of a record of this machine in `file`. `ours` means that the record is in the state directory;
+/// if it is not, the ceilings are saved only if the ceilings file already exists. A failed write is not an error of the run.
 pub fn keep(record: &Record, file: Option<&Path>, ours: bool) {
     let Some(path) = path() else { return };
     if record.ended != Ended::Complete || record.machine.virtualization.emulated == Some(true) {

@@ -58,7 +58,7 @@ pub fn name_files(options: &Options, record: &Path, page: Option<&Path>) -> Stri
     format!("\nRecord: {}\n{page}", shown(options, record))
 }
 
-/// The same for a record in the state directory; empty for other files, whose path was specified by the user.
+/// The same for a record in the state directory; empty for other files, because the user specified their paths.
 pub fn name_own_files(options: &Options, file: &Path) -> String {
     let own = places::state_folders().iter().any(|own| file.parent() == Some(own.as_path()));
     let page = Some(file.with_extension("html")).filter(|page| page.is_file());
@@ -106,7 +106,7 @@ pub fn destination(
     }
 }
 
-/// Prints a result, or writes it to the file of `--output`. Results are shown if they cannot be saved.
+/// Prints a result, or writes it to the file of `--output`. A result that cannot be saved is printed.
 pub fn hand_out(options: &Options, forms: &View) -> Result<(), Failure> {
     let written = write_form(options, forms).and(write_prometheus(options, forms));
     if written.is_ok() && output_file(options).is_some() {
@@ -127,7 +127,7 @@ pub fn write_prometheus(options: &Options, forms: &View) -> Result<(), Failure> 
     files::write(path, &as_json(text)?).map_err(|failure| failure.with_way_out(PROM_WAY_OUT))
 }
 
-/// Prints a result, reports through a pager.
+/// Prints a result; reports are shown in a pager.
 pub fn print(options: &Options, text: &str) -> Result<(), Failure> {
     if is_report(options) { output::page(text, &options.out) } else { output::print(text) }
 }
@@ -175,7 +175,7 @@ pub struct Kept {
 impl Kept {
     /// Saves the record of a run.
     pub fn keep(options: &Options, record: &Record, destination: Option<&Path>) -> Self {
-        // The dot stands for a whole run of everything that is no quick one, unless it lies where the user wants it.
+        // The dot refers to a complete run that is not a quick one, unless the user specified its path.
         let has_better = || crate::sources::newest().is_some_and(|found| found.is_thorough());
         let lesser = options.measuring.quick || record.ended != Ended::Complete;
         let own_name = options.command.is_some() || is_named(options) || lesser && has_better();

@@ -25,7 +25,7 @@ pub fn unknown_name<'a>(kind: &str, name: &str, names: impl Iterator<Item = &'a 
 /// Why linespeed stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// The command line asks for something that does not exist. Exit code 2.
+    /// The command line requests something that does not exist. Exit code 2.
     #[error("{0}")]
     Usage(String),
     /// A file specified by the user cannot be used.
@@ -69,12 +69,12 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The command line asks for something that does not exist.
+    /// The command line requests something that does not exist.
     pub fn usage(words: impl Into<String>) -> Self {
         Failure::Usage(words.into())
     }
 
-    /// It cannot be done on this machine.
+    /// The request cannot be fulfilled on this machine.
     pub fn cannot(words: impl Into<String>) -> Self {
         Failure::Cannot(words.into())
     }
@@ -103,7 +103,7 @@ impl Failure {
     }
 }
 
-/// Joins the text into one line, since it may contain text from a file.
+/// Joins the text into one line, because it may contain text from a file.
 fn one_line(words: &str) -> String {
     words.split_whitespace().collect::<Vec<_>>().join(" ")
 }

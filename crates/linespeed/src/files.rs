@@ -47,12 +47,12 @@ pub fn recipes() -> Option<PathBuf> {
 /// A file of the user's settings: its path, its text, and whether it belongs to the current user or root. `None` if there is none.
 pub fn setting(name: &str) -> Result<Option<(PathBuf, String, bool)>, Failure> {
     let Some(path) = places::config_folder().map(|folder| folder.join(name)) else { return Ok(None) };
-    // Root reads for a user what that user may read.
+    // Root reads only files that the invoking user may read.
     let _owner = Invoker::of_sudo().map(|invoker| invoker.assume());
     let refused = |why: String| Failure::Usage(format!("{}: {why}", visible(&path)));
     let (text, data) = match regular_file::read(&path, MOST_OF_A_SETTING) {
         Ok(read) => read,
-        // A home that may not be looked into is not this user's, and neither are the settings in it; /dev/null is a home.
+        // A home directory that this user may not read belongs to someone else, and so do its settings; HOME may be /dev/null.
         Err(NotRead::Io(error)) if NONE.contains(&error.kind()) => return Ok(None),
         Err(why) => return Err(refused(why.to_string())),
     };
@@ -86,7 +86,7 @@ pub fn label_record(label: &str, record: &Path) -> Result<(), Failure> {
     let _owner = WRITER.assume(WRITER.own.as_deref().unwrap_or(record));
     let failed = |error| Failure::Cannot(format!("--label {label}: cannot be written: {error}"));
     if let Some(before) = record::store::label(&state_folder()?, label, record).map_err(failed)? {
-        crate::output::complain(&format!("label {label} moved from {}, which stays saved", visible(&before)));
+        crate::output::complain(&format!("label {label} moved from {}, which is kept", visible(&before)));
     }
     Ok(())
 }

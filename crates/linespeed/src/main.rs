@@ -18,7 +18,7 @@ use std::process::ExitCode;
 
 use overhead::first_process;
 
-/// Stack size that is sufficient for every command, bytes.
+/// A stack size, in bytes, that is sufficient for every command.
 const STACK: u64 = 512 << 10;
 
 fn main() -> ExitCode {

@@ -80,9 +80,9 @@ pub enum Command {
     Live(Live),
     /// Compare this machine with a baseline, in one line
     Check(Check),
-    /// Plan where a program runs best: processes, threads, CPUs, memory
+    /// Plan the best layout of a program: processes, threads, CPUs, memory
     Plan(Plan),
-    /// Show what adds noise to measurements, or disable it for a command
+    /// List sources of measurement noise, or disable them for a command
     Quiet(Quiet),
     /// Apply a finding's fix, measure its gain, then revert it
     Fix(Fix),
@@ -93,9 +93,9 @@ pub enum Command {
     /// List, label or remove saved records
     #[command(alias = "ls")]
     Records(Records),
-    /// Compare records: what differs, by how much, and what explains it
+    /// Compare records: what differs, by how much, and why
     Compare(Compare),
-    /// Find the slow machines among many, and why they are slow
+    /// Find the slow machines among many, and explain why they are slow
     Fleet(Fleet),
     /// Show how this machine's results changed over time
     History(History),
@@ -133,10 +133,10 @@ pub enum Command {
         /// The shell
         shell: Shell,
     },
-    /// Write the manual pages to a folder, or print the main one
+    /// Write the manual pages to a directory, or print the main page
     #[command(hide = true)]
     Man {
-        /// The folder
+        /// The directory
         folder: Option<PathBuf>,
     },
 }
@@ -183,7 +183,7 @@ pub struct Run {
 const MOST_WAKEUPS: f64 = 2e7;
 
 impl Run {
-    /// An option that applies only to wake-ups.
+    /// A given option that applies only to wake-ups, if any.
     pub fn about_wakeups(&self) -> Option<&'static str> {
         let given = [
             (self.forms.cyclictest, "--cyclictest"),
@@ -227,7 +227,7 @@ impl Run {
     }
 }
 
-/// How to measure; for the main job and `run`.
+/// How to measure; for the default command and `run`.
 #[derive(Debug, Args)]
 pub struct Measuring {
     /// Take about 10 s instead of a minute
@@ -326,7 +326,7 @@ pub enum Color {
 }
 
 impl Measuring {
-    /// How thorough.
+    /// How thorough the measurements are.
     pub fn depth(&self) -> measure::Depth {
         if self.quick {
             measure::Depth::Quick
@@ -341,7 +341,7 @@ impl Measuring {
 impl Options {
     /// Rejects global flags that do not apply to this command and would be ignored.
     fn check(&self, matches: &clap::ArgMatches) -> Result<(), Failure> {
-        // Without a command it is what `run` does.
+        // Without a command, linespeed does the same as `run`.
         let Some((name, given)) = matches.subcommand() else { return self.measuring.check_fail_on("run") };
         match &self.command {
             Some(Command::Run(run)) => run.check()?,
@@ -354,7 +354,7 @@ impl Options {
         let Some(id) = idle else { return self.measuring.check_fail_on(name) };
         let flag = format!("--{}", id.replace('_', "-"));
         let way_out = match id {
-            "output" if name == "man" => "give a folder: linespeed man FOLDER".to_owned(),
+            "output" if name == "man" => "specify a directory: linespeed man FOLDER".to_owned(),
             "output" => format!("redirect standard output: linespeed {name} … >FILE"),
             _ => "omit it".to_owned(),
         };

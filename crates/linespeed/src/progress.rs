@@ -28,7 +28,7 @@ impl<'a> Shown<'a> {
     pub fn new(out: &'a Out, name: &str, seconds: f64) -> Self {
         let bar = (std::io::stderr().is_terminal() && !out.quiet_output).then(|| {
             let bar = ProgressBar::new((seconds * 1000.0) as u64);
-            // Few redraws, and only when there is news: drawing happens beside measuring.
+            // Redraws rarely, and only if something changed, because drawing disturbs the measurement.
             bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(4));
             if let Ok(style) = ProgressStyle::with_template("{prefix:>15} [{bar:30}] {msg}") {
                 bar.set_style(style.progress_chars("=> "));
@@ -60,7 +60,7 @@ impl<'a> Shown<'a> {
     }
 
     fn show(&self, done: f64) {
-        // Before the time of all runs is known there is nothing to show.
+        // Nothing is shown until the time of all runs is known.
         if let Some(bar) = self.bar.as_ref().filter(|bar| bar.length() > Some(0)) {
             let total = bar.length().unwrap_or(0) as f64 / 1000.0;
             bar.set_message(format!("{:.0} s left", (total - done).max(0.0)));
@@ -109,7 +109,7 @@ impl RunObserver for Shown<'_> {
     fn left(&mut self, names: &[String]) {
         if !self.out.quiet_output && !self.said_left {
             self.said_left = true;
-            say_left(names, "Ctrl-C ends the wait, --timeout limits it");
+            say_left(names, "Ctrl-C stops waiting; --timeout limits the wait");
         }
     }
 }
@@ -117,10 +117,10 @@ impl RunObserver for Shown<'_> {
 /// Reports processes that a command left running in the background, and the consequences.
 pub fn say_left(names: &[String], means: &str) {
     let names = names.join(", ");
-    output::complain(&format!("the command has ended; waiting for {names}, left running: {means}"));
+    output::complain(&format!("the command has exited; waiting for {names}, still running: {means}"));
 }
 
-/// Names of processes, the first few.
+/// The names of the first few processes.
 pub fn name_processes(left: &[Process]) -> Vec<String> {
     left.iter().take(5).map(|process| format!("{} {}", process.name, process.pid)).collect()
 }

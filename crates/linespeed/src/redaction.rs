@@ -63,7 +63,7 @@ pub fn redact_with<T>(redacted: std::io::Result<T>) -> Result<T, Failure> {
     redacted.map_err(|error| Failure::Cannot(format!("cannot be redacted: {error}")))
 }
 
-/// The records as they will be written, with the same pseudonyms in all.
+/// The records as they will be written, with the same pseudonyms in all records.
 pub fn redact_all<'a>(
     options: &Options,
     records: impl IntoIterator<Item = &'a mut Record>,
@@ -77,12 +77,12 @@ pub fn redact_all<'a>(
     Ok(Some(pseudonyms))
 }
 
-/// One record likewise.
+/// The same for one record.
 pub fn redact(options: &Options, record: &mut Record) -> Result<(), Failure> {
     redact_all(options, [record]).map(drop)
 }
 
-/// Sources likewise, with their names and locations.
+/// The same for sources, including their names and locations.
 pub fn redact_sources(options: &Options, sources: &mut [Source]) -> Result<(), Failure> {
     let pseudonyms = redact_all(options, sources.iter_mut().map(|source| &mut source.record))?;
     let Some(mut pseudonyms) = pseudonyms else { return Ok(()) };
@@ -93,7 +93,7 @@ pub fn redact_sources(options: &Options, sources: &mut [Source]) -> Result<(), F
             continue;
         }
         let file = visible(&pseudonyms.file(Path::new(&source.from)));
-        // Copies in two folders.
+        // Copies in two directories.
         source.from = if taken.insert(file.clone()) { file } else { pseudonyms.of(Kind::File, &source.from) };
         source.name = source.from.trim_end_matches(".json").to_owned();
     }

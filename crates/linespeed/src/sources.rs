@@ -45,14 +45,14 @@ pub fn read(argument: &str) -> Result<Source, Failure> {
     Ok(Source { name, from: path.to_string_lossy().into_owned(), record: file(&path)?, note: None })
 }
 
-/// What to type for a record saved here: only its name, if that finds it.
+/// The argument that refers to a record saved here: only its name, if that suffices.
 pub fn name_of(path: &Path) -> String {
     let stem = path.file_stem().map(|stem| visible(Path::new(stem)));
     let finds = |stem: &String| store::find(&os::places::state_folders(), stem).as_deref() == Some(path);
     stem.filter(finds).unwrap_or_else(|| visible(path))
 }
 
-/// The file that an argument names: by its path, by its label, or as a record of the state directory.
+/// The file that an argument refers to: by its path, by its label, or as a record of the state directory.
 pub fn locate(argument: &str) -> PathBuf {
     let path = PathBuf::from(argument);
     let known = (!path.exists()).then(|| store::find(&os::places::state_folders(), argument)).flatten();

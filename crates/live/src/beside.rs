@@ -1,4 +1,4 @@
-//! Other processes that run during a measurement: those with the most CPU time between two samples.
+//! Other processes that run during a measurement: the processes with the most CPU time between two samples.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -32,7 +32,7 @@ impl Beside {
         Self { began: Instant::now(), root, files, before }
     }
 
-    /// Processes that ran since then, busiest first, excluding this process, the given ones, and their children.
+    /// Processes that have run since then, busiest first, excluding this process, the given processes, and their children.
     pub fn until_now(&mut self, own: &[i32]) -> Vec<Process> {
         let now = Processes::look(&self.root, &mut self.files, &self.before);
         let own: HashSet<i32> = own.iter().copied().chain([std::process::id() as i32]).collect();
@@ -58,8 +58,8 @@ impl Beside {
     }
 }
 
-/// The owner of a process: the innermost service, scope or container of its cgroup, otherwise its cgroup, otherwise its separate PID namespace;
-/// `None` in a user's session, and in the unit of this process.
+/// The owner of a process: the innermost service, scope or container of its cgroup, otherwise its cgroup, otherwise its separate PID
+/// namespace; `None` in a user's session, and in the unit of this process.
 pub(crate) fn unit(root: &Root, pid: i32) -> Option<String> {
     let text = root.text(&format!("/proc/{pid}/cgroup"))?;
     let own = root.text("/proc/self/cgroup").unwrap_or_default();

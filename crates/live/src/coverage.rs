@@ -42,7 +42,7 @@ pub(crate) fn of(root: &Root, found: &Found) -> Vec<Coverage> {
     all.push(processes(root));
     let no_delay = text!(
         "live-no-schedstat",
-        "/proc/schedstat is missing (CONFIG_SCHEDSTATS); sampled from /proc/loadavg instead"
+        "/proc/schedstat is missing (CONFIG_SCHEDSTATS); /proc/loadavg is sampled instead"
     );
     all.push(match found.delay {
         true => Coverage::measured("run-queue delay"),
@@ -56,7 +56,7 @@ pub(crate) fn of(root: &Root, found: &Found) -> Vec<Coverage> {
     all.extend(others_waits(root));
     let no_quotas = text!("live-no-quotas", "no cgroup hierarchy with CPU accounting is mounted");
     all.push(unless("cgroup quotas", quota::are_shown(root), no_quotas));
-    let no_clock = text!("live-no-clock", "no CPPC or cpufreq; measured on the probe's CPU only");
+    let no_clock = text!("live-no-clock", "no CPPC or cpufreq; measured only on the probe's CPU");
     all.push(unless("clock of all CPUs", found.look.tells_the_clock(), no_clock));
     let throttle = format!("/sys/devices/system/cpu/cpu{}/thermal_throttle", found.cpu);
     let no_throttle = text!("live-no-throttle", "no thermal_throttle in sysfs (Intel only)");
@@ -74,15 +74,15 @@ fn power(root: &Root, heat: &Heat) -> Coverage {
     }
     match root.try_text("/sys/class/powercap/intel-rapl:0/energy_uj") {
         Err(unreadable) if !unreadable.is_missing() => {
-            let reason = text!("live-rapl-refused", "RAPL energy_uj is readable by root only");
+            let reason = text!("live-rapl-refused", "RAPL energy_uj is readable only by root");
             Coverage::impossible(what, reason).with_remedy("run as root")
         }
         _ => Coverage::impossible(what, text!("live-no-rapl", "no RAPL in /sys/class/powercap")),
     }
 }
 
-/// Whether all processes of the machine are visible; the CPU time of hidden processes is included in the shares
-/// nevertheless.
+/// Whether all processes of the machine are visible. The shares include the CPU time of hidden processes
+/// in any case.
 fn processes(root: &Root) -> Coverage {
     let what = "processes";
     if !root.exists(&format!("{OTHER}/stat")) {
@@ -97,7 +97,7 @@ fn processes(root: &Root) -> Coverage {
     Coverage::measured(what)
 }
 
-/// Whether the waits of other users' threads are refused or available; `None` if their processes are hidden.
+/// Whether the waits of other users' threads are readable; `None` if these processes are hidden.
 fn others_waits(root: &Root) -> Option<Coverage> {
     let what = "waits of other users' threads";
     if !root.exists(&format!("{OTHER}/stat")) {

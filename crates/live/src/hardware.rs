@@ -43,7 +43,7 @@ struct OfMemory {
     pace: Pace,
 }
 
-/// All of them.
+/// All counters.
 #[derive(Debug, Default)]
 pub(crate) struct Hardware {
     machine: Option<OfCpus>,
@@ -80,7 +80,7 @@ impl Hardware {
     pub(crate) fn open(root: &Root, cpus: &CpuList) -> (Self, Vec<Coverage>) {
         let (mut all, mut coverage) = (Self::default(), Vec::new());
         if root.is_live() {
-            // Without room for these the rest would also fail.
+            // Without room for these counters, the others would also fail.
             os::raise_file_limit(DESCRIPTORS);
             match OfCpus::open(cpus, None) {
                 Ok(counters) => {
@@ -100,7 +100,7 @@ impl Hardware {
             Ok(counters) => {
                 coverage.push(if counters.is_doubtful() {
                     let reason = text!(
-                        "from {source}, whose channels do not count all memory traffic",
+                        "from {source}, which does not count all memory traffic",
                         source = counters.source()
                     );
                     Coverage::degraded(TRAFFIC, reason)
@@ -116,7 +116,7 @@ impl Hardware {
     }
 
     /// Counts the tasks of this cgroup separately from now on; `folder` is its directory in the hierarchy that the kernel uses for
-    /// counting, if that is mounted. Returns a new remark.
+    /// counting, if that hierarchy is mounted. Returns a new remark.
     pub(crate) fn count_group(
         &mut self,
         root: &Root,

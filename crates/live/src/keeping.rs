@@ -15,7 +15,7 @@ const BETWEEN: Duration = Duration::from_secs(60);
 pub struct Keeping {
     /// The recording so far.
     pub watch: Watch,
-    /// What cannot be observed of a running machine.
+    /// The coverage: sources that cannot be observed on this machine.
     pub coverage: Vec<Coverage>,
     record: Record,
     began: Instant,
@@ -30,7 +30,7 @@ impl Keeping {
         record.machine = found.machine;
         record.conditions.before = found.snapshot;
         record.coverage = found.coverage;
-        // Readers of the file during the recording, or after it was killed, see this.
+        // Visible to readers of the file during the recording, or if linespeed was killed.
         record.ended = Ended::Failed { reason: "saved during the recording".to_owned() };
         let now = Instant::now();
         let watch = Watch { of, ..Watch::default() };
@@ -48,7 +48,7 @@ impl Keeping {
     /// Adds the interval that ends now, with its verdict.
     pub fn push(&mut self, interval: &Interval, bound: Option<&Bound>) {
         let after = self.watch.moments.last().map_or(0.0, |last| last.at + last.interval.seconds);
-        // With the time the machine was suspended, so that it also matches the time of day.
+        // Includes the time for which the machine was suspended, to match the time of day.
         self.asleep += interval.suspended.unwrap_or(0.0);
         let at = self.began.elapsed().as_secs_f64() + self.asleep - interval.seconds;
         self.watch.push(at.max(after), interval, bound);

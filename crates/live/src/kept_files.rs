@@ -16,14 +16,14 @@ const PIECE: usize = 4096;
 #[derive(Debug, Default)]
 pub(crate) struct KeptFiles {
     open: HashMap<i32, File>,
-    /// Whether this process may not open as many files.
+    /// Whether the limit of open files is too low.
     refused: bool,
 }
 
 impl KeptFiles {
-    /// The current contents of the file; if its process ended, of the file now at `path`.
+    /// The current contents of the file; if its process has exited, the contents of the file now at `path`.
     pub(crate) fn text(&mut self, root: &Root, key: i32, path: &str) -> Option<String> {
-        // A captured tree's files may be replaced by others.
+        // The files of a captured tree may be replaced.
         if !root.is_live() {
             return root.text(path);
         }
@@ -51,7 +51,7 @@ impl KeptFiles {
         }
     }
 
-    /// The same for a file that is or can be kept open: as long as it can be read, it belongs to the same process.
+    /// The same for a file that is or can be kept open: as long as the file can be read, it belongs to the same process.
     pub(crate) fn kept_text(&mut self, root: &Root, key: i32, path: &str) -> Option<(String, bool)> {
         let known = self.open.contains_key(&key);
         let text = self.text(root, key, path)?;

@@ -1,4 +1,4 @@
-//! One reading of a machine's counters, and the growth between two.
+//! One reading of a machine's counters, and the growth between two readings.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -86,7 +86,7 @@ impl Look {
 
     /// The activity from this reading to `now`.
     pub(crate) fn until(&self, now: &Self, root: &Root) -> Interval {
-        // From the clock that stops while the machine is suspended, as the kernel's counts do.
+        // From the clock that, like the kernel's counts, stops while the machine is suspended.
         let seconds = (now.at - self.at).as_secs_f64().max(1e-9);
         let suspended = now.suspended.saturating_sub(self.suspended);
         let none = Stat::default();
@@ -95,7 +95,7 @@ impl Look {
         for (all_before, all_after) in [(&before.counts, &after.counts), (&self.vmstat, &now.vmstat)] {
             for (name, count) in all_after {
                 let was = all_before.iter().find(|(other, _)| other == name).map(|(_, count)| *count);
-                // A count that went backwards is another's, or wrapped.
+                // A decreasing count belongs to something else, or has wrapped.
                 if let Some(events) = was.and_then(|was| count.checked_sub(was)) {
                     rates.insert((*name).to_owned(), events as f64 / seconds);
                 }

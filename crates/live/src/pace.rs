@@ -22,7 +22,7 @@ impl Pace {
         if !must && self.next.is_some_and(|next| from < next) {
             return None;
         }
-        // Of its CPU time: if others have the CPU, it takes long but costs no more.
+        // Based on CPU time: if other processes use the CPU, the work takes longer but does not cost more.
         let cpu = || os::thread_cpu_ns().unwrap_or(0.0);
         let before = cpu();
         let done = work();

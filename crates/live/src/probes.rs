@@ -77,7 +77,7 @@ impl Probes {
             one.readings.extend(one.probe.read());
         }
         if let Some(home) = home {
-            // It may use fewer CPUs now than before, which is no error of the watch.
+            // It may be allowed fewer CPUs than before, which is not an error of the recording.
             let _ = pin::bind_thread(0, &home);
         }
     }

@@ -22,7 +22,7 @@ const REAL_TIME: [u64; 3] = [1, 2, 6];
 /// become visible.
 const LISTED_FOR: u32 = 30;
 
-/// State stored between scans to make them cheap: for a process that slept, checking takes a third of the time of reading its accounting, and
+/// State stored between scans to make them cheap: checking a process that slept takes a third of the time of reading its accounting, and
 /// listing all processes takes as long as reading a third of them.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
@@ -47,7 +47,7 @@ impl Files {
 
     /// The listed processes, some of which may have ended.
     fn list(&mut self, root: &Root) -> &[i32] {
-        // Of `0.00 0.01 0.05 3/512 4711` the 4711; read before the list, so that whatever comes later counts as new.
+        // The 4711 of `0.00 0.01 0.05 3/512 4711`; read before the list, so that later processes count as new.
         let loadavg = if root.is_live() { root.text("/proc/loadavg") } else { None };
         let given = loadavg.and_then(|text| Some(text.split_ascii_whitespace().nth(4)?.to_owned()));
         self.looks += 1;
@@ -63,7 +63,7 @@ impl Files {
         if let Some(before) = before.filter(|before| before.threads == 1)
             && let Some((turns, known)) = self.turns.kept_text(root, pid, &format!("/proc/{pid}/schedstat"))
         {
-            // Only for a file that was open at the last scan, and so belongs to the same process.
+            // Only for a file that was open at the last scan and therefore belongs to the same process.
             if known && self.last_turns.get(&pid) == Some(&turns) {
                 return Some(before.clone());
             }
@@ -124,7 +124,7 @@ impl Processes {
         let there = now.there.iter().map(|(pid, account)| (pid, account, false));
         let ended = now.ended.iter().map(|(pid, account)| (pid, account, true));
         for (pid, after, ended) in there.chain(ended).filter(|(pid, ..)| !is_own(**pid)) {
-            // A process from before is distinguished from a new one with its PID; all the time of a new one counts.
+            // An earlier process is distinguished from a new one with the same PID; all CPU time of a new process counts.
             let (user, system) = after.seconds_since(self.there.get(pid));
             if user + system > 0.0 {
                 all.push(Process {

@@ -8,7 +8,7 @@ use machine::cgroups::{Cgroups, Version, walk};
 
 /// Maximum number of cgroup directories searched.
 const MOST_FOLDERS: usize = 20_000;
-/// Maximum number of processes watched.
+/// Maximum number of observed processes.
 const MOST_PROCESSES: usize = 4096;
 /// Minimum length of a container ID.
 const LEAST_ID: usize = 6;
@@ -72,7 +72,7 @@ impl Selection {
         let folders = self.folders(root).ok()?;
         let name = below_mount(root, folders.first()?).trim_start_matches('/');
         let own = Cgroups::read(root);
-        // A hierarchy of its own takes precedence over the unified one.
+        // A separate hierarchy takes precedence over the unified one.
         let top = own.top("perf_event", Version::V1).or_else(|| own.top("perf_event", Version::V2))?;
         Some(format!("{top}/{name}")).filter(|folder| root.exists(folder))
     }
@@ -107,7 +107,7 @@ impl Selection {
     }
 
     fn of_groups(root: &Root, folders: &[String], wanted: &Self) -> Result<Vec<i32>, SelectionError> {
-        // The same group in the hierarchies of several controllers is one.
+        // A group that occurs in the hierarchies of several controllers counts once.
         let names: BTreeSet<&str> = folders.iter().map(|folder| below_mount(root, folder)).collect();
         if names.len() > 1 {
             let names = names.into_iter().map(str::to_owned).collect();

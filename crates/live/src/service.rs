@@ -20,7 +20,7 @@ use crate::selection::{Selection, SelectionError};
 /// Maximum number of threads listed in an interval.
 const MOST_NAMED: usize = 8;
 
-/// Observed processes; those of a cgroup are searched for again in each interval.
+/// Observed processes; the processes of a cgroup are searched for again in each interval.
 #[derive(Debug)]
 pub struct Service {
     selection: Selection,
@@ -41,13 +41,13 @@ pub enum ServiceError {
 /// The activity of the selected processes in an interval.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Done {
-    /// Measurements like those of a command that ran for this long.
+    /// Measurements as for a command that ran for this long.
     pub(crate) measurements: Vec<Measurement>,
-    /// The threads with most CPU time.
+    /// The threads with the most CPU time.
     pub(crate) threads: Vec<Thread>,
     /// The PIDs.
     pids: Vec<i32>,
-    /// Processes started by the named ones.
+    /// Number of processes started by the specified processes.
     below: u64,
     /// Threads that were observed.
     seen: u64,
@@ -71,7 +71,7 @@ impl Service {
         self.watching.sample(known);
     }
 
-    /// The names of processes selected by PID, as the kernel has them, each once.
+    /// The names of processes selected by PID, as reported by the kernel, without duplicates.
     pub fn names(&self, root: &Root) -> Vec<String> {
         let Selection::Processes(pids) = &self.selection else { return Vec::new() };
         let mut names: Vec<String> = Vec::new();
@@ -94,7 +94,7 @@ impl Service {
     /// dropped.
     pub fn refresh(&mut self, root: &Root) -> Result<(), ServiceError> {
         let pids = self.selection.find(root).map_err(ServiceError::Selection)?;
-        // A cgroup may have thousands, hardly any of which comes or goes in an interval.
+        // A cgroup may have thousands of processes, and few of them start or exit in an interval.
         if !pids.is_empty() && self.watching.present().map(|one| one.pid).eq(pids.iter().copied()) {
             return Ok(());
         }
@@ -127,7 +127,7 @@ impl Service {
             name: visible(Path::new(&thread.name)),
             cpu: thread.on_cpu_ns as f64 / 1e9,
             runnable: thread.runnable_ns as f64 / 1e9,
-            // Its readings begin and end slightly apart from the time that everything is compared with.
+            // Its readings begin and end at slightly different times than the interval.
             blocked: (thread.blocked_ns as f64 / 1e9).min(wall),
             state: thread.state.to_string(),
         });

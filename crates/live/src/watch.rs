@@ -25,12 +25,12 @@ use measure::accesses::{Accesses, Hierarchy};
 
 /// The time between two samples within an interval.
 const BETWEEN: Duration = Duration::from_millis(100);
-/// The memory probe runs at every second sample: five readings per second, of 256 loads each.
+/// The memory probe runs at every other sample: five readings per second, with 256 loads each.
 const MEMORY_EVERY: u64 = 2;
 /// Access samples are read at every tenth sample, before their ring buffer is full.
 const ACCESSES_EVERY: u64 = 10;
 /// The share of one CPU that each of these may use: the scan of all processes at the end of an interval, threads, schedstat, sensors,
-/// numa_maps, and process scans within an interval, for processes that end before its end, and to choose which to watch.
+/// numa_maps, and process scans within an interval, which find short-lived processes and select the processes to sample.
 const SHARES: [f64; 6] = [0.001, 0.0007, 0.0003, 0.0003, 0.0002, 0.0002];
 /// The number of processes whose threads are sampled.
 const WATCHED: usize = 4;
@@ -74,7 +74,7 @@ const SAMPLED: usize = 3;
 const WORTH_SAMPLES: f64 = 0.1;
 
 impl Watch {
-    /// Begins observing: counting starts here. `known` is the machine that `root` shows.
+    /// Begins observing: counting starts here. `known` is the machine described by `root`.
     pub fn begin(root: Root, known: Hierarchy) -> (Self, Vec<Coverage>) {
         let machine = known.machine;
         let cpus = online(&root).unwrap_or_else(|| machine.allowed_cpus());
@@ -126,7 +126,7 @@ impl Watch {
         (watch, coverage)
     }
 
-    /// Observes for this long, or until asked to stop. `last` means that no interval follows, so expensive sources are
+    /// Observes for this long, or until a stop request. `last` means that no interval follows, so expensive sources are
     /// read now.
     pub fn watch(&mut self, length: Duration, last: bool, stop: &Stop) -> Interval {
         let until = Instant::now() + length;
@@ -225,7 +225,7 @@ impl Watch {
             let watched: Vec<i32> = busiest.iter().take(WATCHED).map(|one| one.pid).collect();
             self.threads.look_at_only(&watched);
         }
-        // Processes from the start of the interval without work since are not named.
+        // Processes that have done no work since the start of the interval are not listed.
         if let Some((_, before)) = self.scan.take() {
             now.remember_ended(before);
         }
@@ -246,12 +246,12 @@ impl Watch {
         if let (Some((then, before)), Some((now, after))) = (self.delay, delay)
             && let Some(ns) = after.checked_sub(before)
         {
-            // Possibly over a longer time than this interval: take its share.
+            // The reading may cover more time than this interval, so only a share is used.
             let share = interval.seconds / (now - then).as_secs_f64().max(interval.seconds);
             interval.run_queue_delay = Some(ns as f64 / 1e9 * share);
         }
         self.delay = delay.or(self.delay);
-        // Reading the sensors of a large machine is expensive, and heat changes slowly: values stand until the next reading.
+        // Reading the sensors of a large machine is expensive, and temperatures change slowly: values are reused until the next reading.
         let Self { root, cpus, heat, sensors, paces, .. } = &mut *self;
         paces[3].run(last, || {
             let now = (Instant::now(), Heat::look(root, cpus));
@@ -294,7 +294,7 @@ impl Watch {
         interval.times.share(interval.times.busy())
     }
 
-    /// The probe's reading without further requests: current memory latency, ns, over this many readings.
+    /// A direct reading of the probe: current memory latency, ns, over this many readings.
     pub fn listen(&mut self, readings: usize, between: Duration, stop: &Stop) -> Option<f64> {
         for _ in 0..readings {
             if stop.signal().is_some() {
@@ -322,7 +322,7 @@ fn run_queue_delay(root: &Root) -> Option<(Instant, u64)> {
     Some((Instant::now(), delay))
 }
 
-/// Threads that run or are ready, without this one: the 3 in `0.00 0.01 0.05 3/512 4711`.
+/// Number of threads that run or are ready, without this thread: the 3 in `0.00 0.01 0.05 3/512 4711`.
 fn running(loadavg: &str) -> Option<f64> {
     let running: u64 = loadavg.split_ascii_whitespace().nth(3)?.split_once('/')?.0.parse().ok()?;
     Some(running.saturating_sub(1) as f64)

@@ -1,6 +1,6 @@
 //! Caches with the CPUs that share them, from `/sys/devices/system/cpu/cpuN/cache/indexK`
-//! (Documentation/ABI/testing/sysfs-devices-system-cpu of the kernel). Each cache is read once, from the first of the
-//! CPUs that share it, and is listed once.
+//! (Documentation/ABI/testing/sysfs-devices-system-cpu of the kernel). Each cache is read and listed once,
+//! from the first of the CPUs that share it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -40,7 +40,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     let mut known: HashSet<(u32, u32)> = HashSet::new();
     for cpu in &online {
         let mut index = 0;
-        // One more than any previous CPU, because cores of another kind may have an additional cache.
+        // Try one index more than on previous CPUs, because cores of another kind may have an additional cache.
         while let Some(end) = last
             && index <= (end + 1).min(MAX_INDEX)
         {
@@ -80,7 +80,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The cache `index` of `cpu`, with those CPUs sharing it that have no cache of its level and kind yet.
+    /// The cache `index` of `cpu`, with all sharing CPUs that do not yet have a cache of this level and kind.
     fn cache(&mut self, cpu: u32, index: u32) -> Option<Cache> {
         let folder = format!("{CPUS}/cpu{cpu}/cache/index{index}");
         let level = self.file(&folder, "level", |text| {

@@ -138,7 +138,7 @@ impl Cgroups {
         self.folders(controller).filter(|(of, _)| *of == version).last().map(|(_, folder)| folder)
     }
 
-    /// Whether the process is in a group without a visible directory, so that its limits are unknown.
+    /// Whether the process is in a group without a visible directory, in which case its limits are unknown.
     pub fn hidden(&self) -> bool {
         self.named && self.hierarchies.iter().all(|hierarchy| hierarchy.folders.is_empty())
     }

@@ -19,7 +19,7 @@ const MAX_DEVICES: usize = 64;
 /// Maximum number of packages whose registers are read.
 const MAX_PACKAGES: usize = 16;
 
-/// The bits of a register that identify a limiting cause, restricted to those that it `has`. The log bit of each is
+/// The bits of a register that identify limiting causes, restricted to the bits that it `has`. The log bit of each cause is
 /// `log` bits higher.
 struct Register {
     address: u64,

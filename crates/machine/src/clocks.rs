@@ -37,8 +37,8 @@ pub(crate) fn policies(root: &Root) -> Policies {
     let folders: Vec<(u32, String)> =
         root.numbered(CPUFREQ, "policy").iter().map(|n| (n, format!("{CPUFREQ}/policy{n}"))).collect();
     let online = text::cpu_list(root.text("/sys/devices/system/cpu/online"));
-    // If there is one policy per CPU, as with intel_pstate and amd-pstate, each belongs to its own CPU, and a thousand
-    // files need not be read.
+    // If there is one policy per CPU, as with intel_pstate and amd-pstate, a thousand files that list the CPUs of a
+    // policy need not be read.
     let one_a_cpu = folders.len() > 1 && folders.len() >= online.len();
     let step = folders.len().div_ceil(MAX_CURRENT).max(1);
     let mut known = Present::default();
@@ -83,7 +83,7 @@ pub(crate) fn policies(root: &Root) -> Policies {
     Policies(policies)
 }
 
-/// Records which files exist in the first policies. A file that none of them has is not read in the others.
+/// Records which files exist in the first policies. A file missing from all of these is not read in the others.
 #[derive(Default)]
 struct Present(BTreeMap<&'static str, bool>);
 
@@ -178,7 +178,7 @@ fn without_cpufreq(root: &Root) -> Option<ClockSetting> {
 /// Whether clocks above nominal are allowed, and the file that shows it.
 pub(crate) fn boost(root: &Root) -> Option<(bool, String)> {
     let off_when_one = "/sys/devices/system/cpu/intel_pstate/no_turbo";
-    // First the file of hardware P-state drivers, acpi-cpufreq and cppc; then a policy's own switch (Linux 6.11); then
+    // In this order: the file of hardware P-state drivers, acpi-cpufreq and cppc; a policy's own switch (Linux 6.11);
     // the file of AMD's powernow.
     let on_when_one =
         [format!("{CPUFREQ}/boost"), format!("{CPUFREQ}/policy0/boost"), format!("{CPUFREQ}/policy0/cpb")];

@@ -52,7 +52,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
 /// Fills the counts after the topology of the CPUs is known. `allowed` remains absent for a captured tree.
 pub(crate) fn count(root: &Root, machine: &mut Machine) {
     let distinct = |of: fn(&Cpu) -> Option<u32>| {
-        // If the place of some CPUs is unknown, so is the number of places.
+        // If the location of some CPUs is unknown, the number of locations is also unknown.
         let numbers: Option<Vec<u32>> = machine.cpus.iter().filter(|cpu| cpu.online).map(of).collect();
         let mut numbers = numbers?;
         numbers.sort_unstable();

@@ -17,7 +17,7 @@ const NODES: &str = "/sys/devices/system/node";
 pub fn inspect_excerpt(root: &Root) -> Inspection {
     let mut found = inspect(root);
     let Inspection { machine, coverage, .. } = &mut found;
-    // They refer to missing files.
+    // These entries refer to missing files.
     coverage.clear();
     machine.notes.clear();
     let cpuinfo = root.text("/proc/cpuinfo").unwrap_or_default();
@@ -85,8 +85,8 @@ fn forget_cpus(root: &Root, machine: &mut Machine) {
     }
 }
 
-/// Keeps the nodes in the complete list; without it, those for which a file contains CPUs or memory, and their number
-/// is unknown.
+/// Keeps the nodes in the complete list. Without such a list, keeps the nodes for which a file contains CPUs or memory; their
+/// number is then unknown.
 fn nodes(root: &Root, machine: &mut Machine) {
     let listed = root.cpu_list(&format!("{NODES}/online"));
     let is_quoted = |id: u32| root.exists(&format!("{NODES}/node{id}"));

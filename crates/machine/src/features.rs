@@ -17,8 +17,8 @@ pub fn select(architecture: &str, flags: &str) -> Vec<String> {
     all(architecture).filter(|name| present.contains(name)).map(str::to_owned).collect()
 }
 
-/// The widest vectors with these features, in bits. The kernel only lists a feature if it also saves the registers, so
-/// that the flag suffices. `None` on aarch64 with SVE, whose width is not shown by any flag, and without flags.
+/// The widest vectors with these features, in bits. The kernel lists a feature only if it also saves the registers, so
+/// the flag suffices. `None` on aarch64 with SVE, whose width is not shown by any flag, and without flags.
 pub fn vector_bits(architecture: &str, features: &[String]) -> Option<u32> {
     let has = |name: &str| features.iter().any(|feature| feature == name);
     match architecture {

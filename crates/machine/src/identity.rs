@@ -5,7 +5,7 @@ use std::io::Read;
 
 use crate::Root;
 
-/// Its processor, the machine ID (or the boot ID), and the part of the machine that this process may use, each exactly
+/// The processor, the machine ID (or the boot ID), and the part of the machine that this process may use, each exactly
 /// as in its file.
 pub fn identity(root: &Root) -> BTreeMap<&'static str, Option<String>> {
     let status = root.text("/proc/self/status").unwrap_or_default();

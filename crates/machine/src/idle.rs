@@ -30,7 +30,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Cover
 
 fn states(root: &Root, cpu: u32) -> Vec<IdleState> {
     let folder = format!("{CPUS}/cpu{cpu}/cpuidle");
-    // The kernel has at most 10 (CPUIDLE_STATE_MAX).
+    // The kernel supports at most 10 states (CPUIDLE_STATE_MAX).
     let states = root.numbered(&folder, "state");
     states
         .iter()

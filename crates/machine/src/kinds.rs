@@ -66,7 +66,7 @@ fn capacities(root: &Root, online: &CpuList, cpus: &mut [Cpu]) {
         let capacity: u32 = root.number(&format!("{CPUS}/cpu{cpu}/cpu_capacity"))?;
         if (1..=MAX_CAPACITY).contains(&capacity) { Some(capacity) } else { None }
     };
-    // If the first two CPUs have none, no CPU has.
+    // If the first two CPUs have no capacity, no CPU has one.
     if online.iter().take(2).all(|cpu| capacity(cpu).is_none()) {
         return;
     }
@@ -79,12 +79,12 @@ fn from_intel(root: &Root, online: &CpuList) -> Kinds {
     for (path, kind) in INTEL {
         let cpus = root.cpu_list(path).unwrap_or_default().intersection(online);
         groups += usize::from(!cpus.is_empty());
-        // The first list that names a CPU counts.
+        // The first list that contains a CPU is used.
         for cpu in &cpus {
             kinds.entry(cpu).or_insert_with(|| kind.to_owned());
         }
     }
-    // A guest may see only one kind, and is then not hybrid.
+    // A guest in which only one kind is visible is not hybrid.
     if groups >= 2 { Some(kinds) } else { None }
 }
 
@@ -98,7 +98,7 @@ fn from_midr(root: &Root, online: &CpuList) -> Kinds {
     // Some kernels report only the last CPU, once for all CPUs.
     if midrs.len() < online.len() {
         let register = |cpu: u32| Midr::of_cpu(root, cpu).map(|midr| (cpu, (midr.implementer, midr.part)));
-        // If the first CPU has no such file, no CPU has.
+        // If the first CPU has no such file, no CPU has one.
         register(online.first()?)?;
         midrs = online.iter().filter_map(register).collect();
     }
@@ -174,7 +174,7 @@ fn from_clocks(machine: &Machine, online: &CpuList) -> Kinds {
     if (*high as f64) < *low as f64 * FAR_APART {
         return None;
     }
-    // Closer to the fast cores or to the slow ones.
+    // Whether the core is closer to the fast cores or to the slow ones.
     let middle = low / 2 + high / 2;
     name_by_speed(machine, online, |cpu| cpu.max_hz.map(|hz| hz > middle))
 }

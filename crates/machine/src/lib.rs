@@ -62,7 +62,7 @@ pub struct Inspection {
     pub coverage: Vec<Coverage>,
 }
 
-/// Reads the whole inventory and the current conditions below `root`. It never fails: unreadable data is absent, with a
+/// Reads the whole inventory and the current conditions under `root`. It never fails: unreadable data is absent, with a
 /// note in [`Machine::notes`] or an entry in the coverage.
 pub fn inspect(root: &Root) -> Inspection {
     let mut inspection = Inspection::default();

@@ -1,8 +1,8 @@
 //! Determines the channel, and the package or node, of memory slots from the two free-form texts that the firmware has
 //! for each slot.
 //!
-//! Every board vendor writes them differently, and the same text may have different meanings (`DIMM_A1` is channel A on
-//! a desktop and processor A on a PowerEdge). A part therefore only counts if every slot of the machine has it in the
+//! Every board vendor writes these texts differently, and the same text may have different meanings (`DIMM_A1` is channel A
+//! on a desktop and processor A on a PowerEdge). A part therefore only counts if every slot of the machine has it in the
 //! same text, and a single letter only counts if it is unambiguous. Unknown parts stay `None`.
 
 use regex_lite::Regex;
@@ -69,7 +69,7 @@ pub(crate) fn places(slots: &[(Option<&str>, Option<&str>)]) -> Vec<Place> {
         (None, Some(channels)) => (Some(channels), &banks),
         (None, None) => (by_letter(&locators, package.is_some()), &banks),
     };
-    // Without packages, such a number in the other text may be a package, so that one channel name may represent two
+    // Without packages, such a number in the other text may be a package; one channel name may then represent two
     // channels.
     let doubtful = package.is_none() && other.iter().any(|location| location.node != other[0].node);
     let channel = channel.filter(|_| !doubtful);

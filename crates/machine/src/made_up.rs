@@ -10,7 +10,7 @@ pub(crate) struct Tree(tempfile::TempDir);
 impl Tree {
     /// A tree with empty `proc` and `sys`.
     pub(crate) fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let folder = tempfile::tempdir().expect("temporary directory");
         for name in ["proc", "sys"] {
             std::fs::create_dir(folder.path().join(name)).expect("its folders");
         }
@@ -20,7 +20,7 @@ impl Tree {
     /// Adds a file (and its directories), or replaces it.
     pub(crate) fn file(self, path: &str, contents: impl AsRef<[u8]>) -> Self {
         let path = self.path().join(path);
-        std::fs::create_dir_all(path.parent().expect("a folder")).expect("the file's folder");
+        std::fs::create_dir_all(path.parent().expect("parent")).expect("create the directory");
         std::fs::write(&path, contents).expect("the file");
         self
     }

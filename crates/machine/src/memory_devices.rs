@@ -14,7 +14,7 @@ use crate::{Root, smbios, system};
 const TABLE: &str = "/sys/firmware/dmi/tables/DMI";
 /// Maximum size of a table. A version 2 table has at most 64 KiB; the longest known version 3 table has about 100 KiB.
 const MAX_TABLE: usize = 1 << 20;
-/// The same data, with one directory per structure; readable by root only.
+/// The table's structures, one per directory; readable by root only.
 const ENTRIES: &str = "/sys/firmware/dmi/entries";
 /// Maximum size of a structure: 255 bytes plus its strings.
 const MAX_ENTRY: usize = 1 << 16;
@@ -262,7 +262,7 @@ mod tests {
         assert_eq!(kunpeng, (name("Kunpeng 920-4826"), Some(2_600_000_000)));
         assert_eq!(of("aarch64", "AWS Graviton2", "kvm"), (name("AWS Graviton2"), None));
         assert_eq!(of("aarch64", "virt-8.2", "qemu"), (None, None));
-        // Boosted when the firmware read the clock.
+        // The clock was boosted when the firmware read it.
         let ultra = "Intel(R) Core(TM) Ultra 9 185H";
         assert_eq!(of("x86_64", ultra, "none"), (name(ultra), None));
     }

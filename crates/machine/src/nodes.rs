@@ -101,7 +101,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     notes.finish(&mut machine.notes);
 }
 
-/// The online nodes; without that list (old kernels), those with a directory.
+/// The online nodes; on old kernels without the list, the nodes with a directory.
 fn ids(root: &Root, notes: &mut Notes) -> CpuList {
     let path = format!("{NODES}/online");
     let folders = root.numbered(NODES, "node");

@@ -127,7 +127,7 @@ fn aarch64(root: &Root, cpuinfo: &str) -> Processor {
 }
 
 /// The cycle counter's rate from BogoMIPS: if the kernel does not calibrate its delay loop but uses a timer with a
-/// known rate, as always on arm64, BogoMIPS is the rate divided by 500,000, truncated to two decimals, so that the
+/// known rate, as always on arm64, BogoMIPS is the rate divided by 500,000, truncated to two decimals: the
 /// error is at most 5 kHz (`arch/arm64/kernel/time.c`,
 /// `arch/x86/kernel/tsc.c`, `init/calibrate.c`).
 fn counter_hz(bogomips: &str) -> Option<u64> {
@@ -144,9 +144,9 @@ mod native {
 
     pub(super) fn complete(processor: &mut Processor) {
         let cpuid = raw_cpuid::CpuId::new();
-        // A hypervisor that knows the guest's TSC rate reports it here, in
-        // kHz (VMware's and KVM's timing leaf); on bare metal leaf 0x15 gives
-        // crystal × ratio. A crystal of 0 means unknown.
+        // A hypervisor may report the guest's TSC rate here, in
+        // kHz (VMware's and KVM's timing leaf). On bare metal, the rate is
+        // crystal × ratio from leaf 0x15. A crystal of 0 means unknown.
         let reported = cpuid
             .get_hypervisor_info()
             .and_then(|info| info.tsc_frequency())

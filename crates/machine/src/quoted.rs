@@ -76,7 +76,7 @@ impl Excerpt {
         self.files.contains_key(path) || self.folders.contains_key(path)
     }
 
-    /// The directories below a directory, each with the names in it.
+    /// The directories under a directory, each with the names in it.
     pub(crate) fn folders_below(&self, folder: &str) -> Vec<(&str, &BTreeSet<String>)> {
         let is_below = |path: &str| Path::new(path).starts_with(folder.trim_matches('/'));
         let folders = self.folders.iter().map(|(path, names)| (path.as_str(), names));

@@ -1,4 +1,4 @@
-//! The directory below which `/proc`, `/sys` and other files are read: `/`, or a tree captured on another machine. A
+//! The directory under which `/proc`, `/sys` and other files are read: `/`, or a tree captured on another machine. A
 //! captured tree is untrusted input: links cannot lead out of it, and nothing in it can block or be unbounded.
 
 use std::collections::{BTreeSet, HashMap};
@@ -15,8 +15,8 @@ use crate::quoted::Excerpt;
 
 /// Maximum size of a file read as text. The longest files in sysfs are CPU lists and maps, which have a few pages.
 pub const MAX_TEXT: usize = 1 << 20;
-/// Maximum size of files that grow with the number of CPUs, and in some cases with that of interrupts or scheduling
-/// domains.
+/// Maximum size of files that grow with the number of CPUs, and in some cases with the number of interrupts or
+/// scheduling domains.
 pub const MAX_LONG_TEXT: usize = 16 << 20;
 const LONG: [&str; 4] = ["proc/cpuinfo", "proc/interrupts", "proc/schedstat", "proc/stat"];
 /// Maximum number of entries read from a directory.
@@ -26,10 +26,10 @@ const MAX_LINKS: usize = 40;
 /// Maximum number of resolved directories that are cached; a machine with 1,024 CPUs has about ten thousand.
 const MAX_REMEMBERED: usize = 200_000;
 
-/// A directory below which a machine's files are read.
+/// A directory under which a machine's files are read.
 #[derive(Debug)]
 pub struct Root {
-    /// The folder.
+    /// The directory.
     path: PathBuf,
     /// Whether it is the `/` of this machine.
     live: bool,
@@ -121,7 +121,7 @@ impl Root {
         Self { path: PathBuf::new(), live: false, folders: Mutex::default(), excerpt: Some(excerpt) }
     }
 
-    /// Whether only some of the machine's files are available, so that a missing file has no meaning.
+    /// Whether only some of the machine's files are available: a missing file then has no meaning.
     pub fn is_excerpt(&self) -> bool {
         self.excerpt.is_some()
     }
@@ -131,7 +131,7 @@ impl Root {
         self.excerpt.as_ref().is_some_and(|excerpt| excerpt.was_read(path))
     }
 
-    /// The directories of an excerpt below `folder`, each with the names in it.
+    /// The directories of an excerpt under `folder`, each with the names in it.
     pub(crate) fn excerpt_folders(&self, folder: &str) -> Vec<(&str, &BTreeSet<String>)> {
         self.excerpt.as_ref().map_or(Vec::new(), |excerpt| excerpt.folders_below(folder))
     }
@@ -167,7 +167,7 @@ impl Root {
         self.live
     }
 
-    /// The folder.
+    /// The directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -405,7 +405,7 @@ fn absolute(path: &str) -> PathBuf {
 
 /// The rest of `file`, at most `max` bytes.
 fn read_all(mut file: File, max: usize, in_pieces: bool) -> Result<Vec<u8>, Why> {
-    // A page plus one byte: sysfs attributes fit, so that one read suffices.
+    // A page plus one byte: sysfs attributes fit, so one read suffices.
     let mut bytes = Vec::with_capacity(4097);
     loop {
         let start = bytes.len();

@@ -85,7 +85,7 @@ pub struct Throttling {
 pub fn throttling(root: &Root, cpus: &CpuList) -> BTreeMap<String, Throttling> {
     let mut all: BTreeMap<String, Throttling> = BTreeMap::new();
     for (index, cpu) in cpus.iter().enumerate() {
-        // If the first CPUs have no counts, no CPU has.
+        // If the first CPUs have no counts, no CPU has any.
         if index >= 4 && all.is_empty() {
             break;
         }

@@ -1,6 +1,6 @@
 //! Reads memory devices and processors from SMBIOS structures (DMTF DSP0134, versions 2.1 to 3.9).
 //!
-//! smbios-lib parses the table. It returns each field only if the structure is long enough to have it, so that the version in the entry
+//! smbios-lib parses the table. It returns a field only if the structure is long enough to contain it, so the version in the entry
 //! point does not matter. Of the two maintained parsers, only this one handles damaged tables: the crate dmidecode
 //! 1.0.1 indexes past the end of a table that is shorter than its entry point claims or has a structure shorter than
 //! its header, and rejects the memory devices of SMBIOS 2.3 to 2.6, which lack the fields added in 2.7.

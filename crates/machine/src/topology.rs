@@ -33,7 +33,7 @@ const MOST_SIBLINGS: usize = 64;
 
 const ABSURD: &str = "lists more CPUs than a core can have; each CPU counts as its own core";
 
-/// If this many CPUs have no data on a level, and none has any, the kernel does not support the level.
+/// Number of CPUs to check for data on a level: if none of them has any, the kernel does not support the level.
 const ENOUGH_MISSES: usize = 8;
 
 /// Fills the topology of all online CPUs. Offline CPUs have none.

@@ -32,7 +32,7 @@ const OF_QEMU: (u64, u64) = (0x00, 0x51);
 
 /// Whether there is evidence that this machine's instructions are emulated in software.
 fn emulated(root: &Root, hypervisor: Option<&str>) -> bool {
-    // CPUID's signature TCGTCGTCGTCG; firmware alone only shows that the board is QEMU's.
+    // CPUID's signature TCGTCGTCGTCG is required; the firmware only shows that the board is QEMU's.
     let signed =
         root.is_live() && hypervisor == Some("qemu") && native::hypervisor().as_deref() == Some("qemu");
     let parameters = root.text("/proc/cmdline").unwrap_or_default();
@@ -57,7 +57,7 @@ fn hypervisor(root: &Root, architecture: &str) -> Option<String> {
     let named = from_pci(root).or_else(|| from_firmware(root)).or_else(|| from_device_tree(root));
     let by_firmware = named.map(str::to_owned);
     if architecture == "x86_64" {
-        // The CPU shows whether there is a hypervisor.
+        // The flags of the CPU show whether there is a hypervisor.
         let cpuinfo = root.text("/proc/cpuinfo")?;
         let flags = field(&cpuinfo, "flags")?;
         if !flags.split_ascii_whitespace().any(|flag| flag == "hypervisor") {
@@ -119,7 +119,7 @@ fn from_device_tree(root: &Root) -> Option<&'static str> {
 mod native {
     use raw_cpuid::{CpuId, Hypervisor};
 
-    /// The hypervisor's signature; `None` if the CPU reports no hypervisor, or it has no signature.
+    /// The hypervisor's signature; `None` if the CPU reports no hypervisor or the hypervisor has no signature.
     pub(super) fn hypervisor() -> Option<String> {
         let kind = CpuId::new().get_hypervisor_info()?.identify();
         Some(match kind {

@@ -20,7 +20,7 @@ impl Identity<'_> {
         self.flags.split_ascii_whitespace().any(|f| f == flag)
     }
 
-    /// Whether all `conditions` apply to it; `None` if they are malformed.
+    /// Whether all `conditions` apply to this processor; `None` if they are malformed.
     fn fits(&self, conditions: &str) -> Option<bool> {
         let mut words = conditions.split(' ');
         let vendor = if self.vendor.trim() == "Shanghai" { "CentaurHauls" } else { self.vendor };

@@ -16,7 +16,7 @@ use crate::reasons::{PLACEMENT_NOT_VERIFIED, THREAD_NOT_STARTED};
 use crate::thread_group;
 use os::placement::{LEAST_SHARE, Placement};
 
-/// Creates two arrays for each CPU, each at least four times the caches if memory and `seconds` allow.
+/// Creates two arrays for each CPU, each at least four times the cache size if memory and `seconds` allow.
 pub(crate) fn prepare(context: &mut Context, what: &str, seconds: f64) -> Result<Arrays, Halt> {
     if let Some(arrays) = context.kept_arrays.take() {
         return Ok(arrays);

@@ -44,7 +44,7 @@ pub(crate) struct Slot {
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     pub(crate) slots: Vec<Slot>,
-    /// Size of each array in it in bytes, a multiple of [`CHUNK`].
+    /// Size in bytes of each of its arrays, a multiple of [`CHUNK`].
     pub bytes: usize,
 }
 
@@ -108,12 +108,12 @@ impl Part {
     }
 }
 
-/// The parts of all CPUs, with two arrays each (enough to read from) or, after [`crate::array_setup::with_third`], three.
+/// The parts of all CPUs, with two arrays each (enough for reading) or, after [`crate::array_setup::with_third`], three.
 #[derive(Clone, Debug)]
 pub(crate) struct Arrays {
     /// In the order of the context's CPUs.
     pub parts: Vec<Part>,
-    /// Whether they are smaller than memory allows because creating them took too long.
+    /// Whether the arrays are smaller than memory allows, because creating them took too long.
     pub slow: bool,
 }
 

@@ -57,7 +57,7 @@ const SHARE_OF_AVAILABLE: f64 = 0.5;
 const SET_ASIDE: u64 = 48 << 20;
 
 /// Total bytes for arrays: a share of the kernel's available memory or of the cgroup's remaining memory, whichever is
-/// smaller. If neither is known, a conservative 64 MiB.
+/// smaller. If neither is known, the total is 64 MiB.
 pub fn memory_allowance(available: Option<u64>, cgroup_available: Option<u64>) -> u64 {
     let Some(least) = available.into_iter().chain(cgroup_available).min() else { return 64 << 20 };
     (least.saturating_sub(SET_ASIDE) as f64 * SHARE_OF_AVAILABLE) as u64

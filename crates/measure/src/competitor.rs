@@ -47,11 +47,11 @@ impl Competitor {
         for cpu in cpus.iter() {
             let memory = Mapping::new(bytes, Page::Base)?;
             memory.touch(bytes);
-            // Only the command that runs alongside is measured.
+            // Only the command that runs at the same time is measured.
             memory.keep_from_children();
             let over = Arc::clone(&competitor.over);
             let work = move || {
-                // It also competes if it cannot be pinned.
+                // A thread that cannot be pinned also competes.
                 let _pinned = Pinned::to(cpu);
                 while !over.load(Ordering::Relaxed) {
                     pass(resource, &memory, &over);

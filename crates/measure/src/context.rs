@@ -125,7 +125,7 @@ impl<'a> Context<'a> {
         self.progress.end();
     }
 
-    /// Records that a part is missing or doubtful, and why.
+    /// Records that a part is missing or doubtful, with the reason.
     pub(crate) fn degrade(&mut self, what: impl Into<String>, why: impl Into<Text>) {
         self.coverage.push(Coverage::degraded(what, why));
     }
@@ -140,7 +140,7 @@ impl<'a> Context<'a> {
         self.coverage.push(Coverage::degraded(what, why).with_remedy(remedy));
     }
 
-    /// The command for measuring more than this run has time for.
+    /// The command that measures more than this run has time for.
     pub(crate) fn at_more_length(&self, measurement: &str) -> String {
         match (self.hurried, self.depth < Depth::Named) {
             // In a quick run, the same command may be the current one.
@@ -155,7 +155,7 @@ impl<'a> Context<'a> {
         self.progress.advance(share);
     }
 
-    /// Runs a placement check, if due. Nothing else may run on the CPUs meanwhile; `busy`: all CPUs were busy until
+    /// Runs a placement check, if due. Nothing else may run on the CPUs in the meantime; `busy`: all CPUs were busy until
     /// now.
     pub(crate) fn look(&mut self, busy: bool) {
         if let Some(looker) = &mut self.looker {

@@ -53,7 +53,7 @@ impl FillOrder {
         FILL_ORDERS.into_iter().find(|order| order.name() == name)
     }
 
-    /// `cpus` in the order of use: step N uses the first N CPUs. Fast kinds of core precede slow ones. CPUs missing
+    /// `cpus` in the order of use: step N uses the first N CPUs. Fast kinds of core precede slow kinds. CPUs missing
     /// from the inventory count as separate cores on node 0.
     pub fn cpus(self, machine: &Machine, cpus: &CpuList) -> Vec<u32> {
         self.positions(machine, cpus).into_iter().map(|position| position.cpu).collect()
@@ -139,7 +139,7 @@ pub fn shared_steps(
 /// Numbers of CPUs at which to measure, ascending: 1, 2, 4, 8 …, all, and the boundaries: the last number with each
 /// core used once, on one node, in one package or of the fastest kind; a whole first core; and one CPU on every node.
 /// If `most` (at least 2) is given, only that many are returned: the first and the last, then the boundaries, then
-/// those that fill the widest gaps.
+/// the numbers that fill the widest gaps.
 pub fn steps(order: FillOrder, machine: &Machine, cpus: &CpuList, most: Option<usize>) -> Vec<usize> {
     let positions = order.positions(machine, cpus);
     let all = positions.len();

@@ -19,7 +19,7 @@ const NAME: &str = "linespeed-";
 const RING_KIB: &str = "1024";
 /// Maximum length of the text read from a trace.
 const MOST_TEXT: u64 = 256 << 20;
-/// Groups of events; those that a kernel lacks are skipped.
+/// Groups of events; groups that a kernel lacks are skipped.
 const EVENTS: [&str; 7] = [
     "irq/irq_handler_entry",
     "irq/irq_handler_exit",

@@ -3,7 +3,7 @@
 //!
 //! Every measurement is a [`Measure`] in [`MEASUREMENTS`]. It declares its time and memory before it starts, pushes
 //! [`record::Measurement`]s into its [`Context`] as soon as they are ready (so that an interrupted run preserves them),
-//! and reports in the coverage what it could not measure.
+//! and reports missing results in the coverage.
 
 #![warn(unreachable_pub)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

@@ -59,7 +59,7 @@ pub fn depth_of(
 pub struct Results {
     /// The measurements.
     pub measurements: Vec<record::Measurement>,
-    /// The coverage: what could and could not be measured.
+    /// The coverage: complete, partial and missing measurements.
     pub coverage: Vec<Coverage>,
     /// The placement checks made in between.
     pub looks: Option<Looks>,
@@ -195,7 +195,7 @@ impl Results {
     ///
     /// # Errors
     ///
-    /// All of the measurements are impossible.
+    /// All measurements are impossible.
     pub fn refuse_impossible(&self, chosen: &[&Measure]) -> Result<(), AllImpossible> {
         if !self.measurements.is_empty() || self.interrupted.is_some() {
             return Ok(());
@@ -213,7 +213,7 @@ pub fn find_offline(root: &Root, cpus: &CpuList) -> Option<Coverage> {
     let gone = cpus.difference(&online);
     (!gone.is_empty()).then(|| {
         let reason = text!(
-            "CPU {gone} went offline during the run; its results may come from another CPU",
+            "CPU {gone} went offline during the run; its results may be from another CPU",
             gone = &gone
         );
         let left = cpus.intersection(&online);

@@ -44,7 +44,7 @@ pub(crate) struct Held {
 pub(crate) struct Longest(Vec<Held>);
 
 impl Longest {
-    /// Whether a gap of this length, ns, belongs to them.
+    /// Whether a gap of this length, ns, is one of the longest.
     pub(crate) fn takes(&self, ns: i64) -> bool {
         self.0.get(KEPT - 1).is_none_or(|last| ns > last.to - last.from)
     }
@@ -59,7 +59,7 @@ impl Longest {
         other.0.into_iter().for_each(|held| self.add(held));
     }
 
-    /// Adds their causes, from the trace for those that occurred during it.
+    /// Adds their causes; for gaps during the trace, the trace shows the causes.
     pub(crate) fn named(self, trace: Option<(&TraceEvents, &HashSet<i32>)>) -> Vec<LongGap> {
         let name = |held: Held| {
             let (witness, mut takers) = match trace {
@@ -107,7 +107,7 @@ pub(crate) struct RunTimes {
 
 impl RunTimes {
     /// Reads the current run times. Later scans, which may use this much time in total, show which threads ran on this
-    /// CPU meanwhile.
+    /// CPU in the meantime.
     pub(crate) fn new(cpu: u32, left: Duration) -> Self {
         let before = if left.is_zero() { BTreeMap::new() } else { threads().collect() };
         Self { cpu, left, before }

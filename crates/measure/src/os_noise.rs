@@ -44,7 +44,7 @@ impl Block {
     }
 }
 
-/// The spinning part of a block; the others are waking up and working.
+/// Duration of the spinning part of a block; the other parts are waking up and working.
 const SPIN: Duration = Duration::from_millis(60);
 /// Number of wake-ups, a millisecond apart.
 const WAKES: usize = 120;
@@ -54,7 +54,7 @@ const LEAST_WAKES: usize = 100;
 const WORK: Duration = Duration::from_millis(60);
 /// Minimum number of pieces of work for a 95th percentile.
 const LEAST_PIECES: usize = 20;
-/// One piece of work: short enough that most pieces contain no timer tick.
+/// Duration of one piece of work: so short that most pieces contain no timer tick.
 const PIECE: Duration = Duration::from_micros(150);
 /// Maximum duration of a part on a busy CPU, until it has the minimum number of samples.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -47,7 +47,7 @@ impl Effort {
     }
 }
 
-/// The numbers below `n`, forward in one round and backward in the next, so that drift affects early and late ones
+/// The numbers below `n`, forwards in one round and backwards in the next, so that drift affects early and late numbers
 /// equally.
 pub fn there_and_back(round: usize, n: usize) -> impl Iterator<Item = usize> {
     (0..n).map(move |step| if round.is_multiple_of(2) { step } else { n - 1 - step })
@@ -106,7 +106,7 @@ impl Rates {
     }
 }
 
-/// What marks show of the causes of noise.
+/// The causes of noise, as shown by marks.
 const NOISE: [(Mark, Template); 6] = [
     (Mark::ClockMoved, Template::new("noise-clock-moved", "clock changed in {seen} of {n} samples")),
     (Mark::Switched, Template::new("noise-switched", "another task ran on the CPU in {seen} of {n} samples")),
@@ -119,7 +119,7 @@ const NOISE: [(Mark, Template); 6] = [
     ),
 ];
 
-/// Adds the doubt "too noisy", with the cause as far as the marks show it, if the interval is wider than `target`. If
+/// Adds the doubt "too noisy" if the interval is wider than `target`, with the cause if the marks show it. If
 /// most samples were taken on a different CPU, adds the doubt that the result belongs to that CPU.
 pub(crate) fn judged(mut measurement: Measurement, target: f64) -> Measurement {
     measurement.doubt = doubt(&measurement, target).or(measurement.doubt);
@@ -140,7 +140,7 @@ fn doubt(measurement: &Measurement, target: f64) -> Option<Doubt> {
     let Some(width) = measurement.summary.relative_half_width() else {
         return (n > 0).then(|| Doubt::too_few_samples(n));
     };
-    // A clock that alternates between two values has a precisely known median, but the next run's median may be the
+    // A clock that alternates between two values has a precisely known median, but the median of the next run may be the
     // other value.
     let median = measurement.summary.median.abs();
     let scatter = if median == 0.0 { 0.0 } else { measurement.summary.mad / median };
@@ -150,7 +150,7 @@ fn doubt(measurement: &Measurement, target: f64) -> Option<Doubt> {
     let seen = |(mark, words)| Some((count(mark), words)).filter(|(seen, _)| *seen > 0);
     let causes = NOISE.into_iter().filter_map(seen).map(|(seen, words)| text!(words, seen, n)).collect();
     let extent = if width > target {
-        text!("the median is known to ±{width} only", width = Value::Share(width))
+        text!("the median is known only to ±{width}", width = Value::Share(width))
     } else {
         let scatter = Value::Share(scatter);
         text!("noise-scatter", "samples scatter by ±{scatter} around the median")
@@ -158,8 +158,8 @@ fn doubt(measurement: &Measurement, target: f64) -> Option<Doubt> {
     Some(Doubt::too_noisy_for(extent, causes))
 }
 
-/// The range of some clocks, without the outermost fiftieth on either side, relative to their median, with their ends in Hz; `None`
-/// below 10.
+/// The range of some clocks relative to their median, without the outermost fiftieth on either side, and its ends in Hz; `None` for
+/// fewer than 10 clocks.
 pub(crate) fn clock_range(clocks: &[f64]) -> Option<(f64, f64, f64)> {
     if clocks.len() < 10 {
         return None;

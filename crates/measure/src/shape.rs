@@ -25,10 +25,10 @@ const BLOCKS: u64 = 4;
 const WARM_UP: u64 = 5;
 /// Time for which a side waits for the other, which may not be running: a hundred times the duration of a pair.
 const WAIT: Duration = Duration::from_micros(400);
-/// The same for all rounds together, if there are few, so that a thread that starts late does not lose a pair.
+/// The same for all rounds together, if there are few rounds, so that a late thread does not lose a pair.
 const WAIT_OF_ALL: Duration = Duration::from_millis(6);
 /// Maximum number of rounds of the tournament. With more CPUs, a sample of the pairs is measured, with the same number
-/// for each CPU, followed by the suspicious pairs that it reveals.
+/// for each CPU, followed by the suspicious pairs found in the sample.
 const MOST_ROUNDS: usize = 127;
 /// Maximum number of differences examined: the most frequent differences of CPU numbers between near pairs in a sample.
 /// The same limit applies to the CPUs in such pairs.
@@ -51,7 +51,7 @@ const AS_NEAR: f64 = 1.5;
 const FEW_PAIRS: usize = 6;
 /// Disjoint pairs are tested at the same time, at most this many times per placement check.
 const MOST_BATCHES: usize = 3;
-/// Time for which a loop runs alone or together with the other one: long compared with reading the clock, short
+/// Time for which a loop runs by itself or together with the other loop: long compared with reading the clock, short
 /// compared with a hypervisor's time slice.
 const WINDOW: Duration = Duration::from_micros(60);
 /// Number of repetitions of three windows (one CPU, the other, both), after one warm-up window.
@@ -64,18 +64,18 @@ const NUMBERS: (u64, u64) = (100_003, 100_035);
 const MOST_COST: f64 = 0.015;
 /// Minimum time between two placement checks.
 const APART: Duration = Duration::from_millis(400);
-/// The same while watching a machine in use, and the share of one CPU's time for placement checks.
+/// The same while observing a machine in use, and the share of one CPU's time for placement checks.
 const APART_BESIDE: Duration = Duration::from_secs(10);
 const MOST_BESIDE: f64 = 0.0004;
 /// CPUs with at least this utilization are not idle.
 const IDLE: f64 = 0.2;
-/// Time for threads to start, during which they spin, and the same while watching. A thread that starts later loses its
+/// Time for threads to start, during which they spin, and the same while observing. A thread that starts later loses its
 /// pairs.
 const LEAD: Duration = Duration::from_micros(600);
 const LEAD_BESIDE: Duration = Duration::from_micros(300);
 /// The additional time per thread.
 const LEAD_EACH: Duration = Duration::from_micros(30);
-/// Maximum number of placement checks saved while watching.
+/// Maximum number of placement checks saved while observing.
 const MOST_KEPT: usize = 120;
 
 /// A line that two CPUs hand over, with no other data near it.
@@ -104,7 +104,7 @@ pub struct Looker {
 }
 
 impl Looker {
-    /// For use alongside other processes: checks rarely, only while the CPUs are idle, and spins briefly.
+    /// For use while other processes run: checks rarely, only while the CPUs are idle, and spins briefly.
     pub fn beside(machine: &Machine, cpus: &CpuList) -> Option<Self> {
         Some(Self { is_beside: true, ..Self::new(machine, cpus)? })
     }
@@ -144,7 +144,7 @@ impl Looker {
         })
     }
 
-    /// Runs a placement check alongside other processes, if due given this recent utilization of the CPUs; returns the
+    /// Runs a placement check while other processes run, if due at this recent utilization of the CPUs; returns the
     /// saved checks.
     pub fn look_beside(&mut self, used: f64) -> Option<&Looks> {
         let all = self.spent.as_secs_f64() * self.looks.cpus.len() as f64;
@@ -373,7 +373,7 @@ fn longest(cpus: usize) -> Duration {
         + WINDOW * (3 * TURNS + 1) * MOST_BATCHES as u32
 }
 
-/// Runs one side of a pair. The side that begins gets the one-way time in ns.
+/// Runs one side of a pair. On the side that begins, returns the one-way time in ns.
 fn hand_over(line: &Line, begins: bool, wait: Duration) -> Option<f64> {
     let limit = Instant::now() + wait;
     let enough = || Instant::now() >= limit;
@@ -432,7 +432,7 @@ fn time_loads(page: usize) -> f64 {
     (0..LOADS).map(time).fold(f64::INFINITY, f64::min)
 }
 
-/// Rates of a member of a pair (the even member first): the best alone, and the best while the other member also
+/// Rates of a member of a pair (the even member first): the best rate by itself, and the best while the other member also
 /// computes. `None` if it had no CPU time in some window.
 fn compute_in_turns(member: Member) -> Option<(f64, f64)> {
     member.wait();

@@ -61,7 +61,7 @@ pub(crate) fn run_after<T: Send>(
     })
 }
 
-/// Runs `work` on a thread pinned to `cpu`; the caller sleeps until it is done, to avoid disturbance.
+/// Runs `work` on a thread pinned to `cpu`; the caller sleeps until the thread has finished, to avoid disturbance.
 pub(crate) fn run_on<T: Send>(cpu: u32, work: impl FnOnce(Member) -> T + Send) -> Option<T> {
     std::thread::scope(|scope| {
         let member = Member { index: 0, cpu, pinned: false, start: Instant::now() };

@@ -1,4 +1,4 @@
-//! The method for measuring wake-ups, by default that of cyclictest.
+//! The method for measuring wake-ups, by default the method of cyclictest.
 
 use crate::budget::Depth;
 

@@ -50,7 +50,7 @@ fn look_once() -> f64 {
 }
 
 /// The effective clock from t(2N) − t(N) of a chain, in Hz per chained operation; `iterations` is N. `Err` with that
-/// rate if the second time is not twice the first within 5 %: one of them was interrupted, so their difference is
+/// rate if the second time is not twice the first within 5 %: one of the two runs was interrupted, so the difference is
 /// unreliable.
 pub fn chain_rate(chain: &chain::Chain, iterations: u64) -> Result<f64, f64> {
     let time = |n: u64| time_ns(|| (chain.run)(n));

@@ -5,7 +5,7 @@ use std::io;
 /// Failures for which the kernel has no error code.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OsError {
-    /// A copy of this process could not continue, or would not outlive it.
+    /// A copy of this process could not continue, or would not outlive this process.
     #[error("a guardian requires a single-threaded process other than PID 1")]
     CannotFork,
     /// Neither transparent nor free reserved huge pages are available.

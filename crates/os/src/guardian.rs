@@ -65,8 +65,8 @@ impl Guardian {
         if !Self::is_possible()? {
             return Err(OsError::CannotFork.into());
         }
-        // SAFETY: this process has one thread, so that nothing, including the allocator's locks, is in a state from
-        // which the copy could not continue.
+        // SAFETY: this process has one thread: nothing, including the allocator's locks, is in a state from which the
+        // copy could not continue.
         unsafe { Self::post_beside_threads(name, keep, work) }
     }
 
@@ -109,8 +109,8 @@ impl Guardian {
                 unsafe { libc::_exit(0) }
             }
             pid => {
-                // It closes inherited descriptors after it has set its name, which protects it from being ended as a
-                // regular process.
+                // The guardian closes inherited descriptors after it has set its name, which prevents it from being
+                // ended as a regular process.
                 drop(getting_ready);
                 let _ = ready.read(&mut [0]);
                 Ok(Self { lifeline, pid })
@@ -144,7 +144,7 @@ impl Guardian {
         self.tell(DISMISSED);
     }
 
-    /// Waits until it exits, after a message or the closing of the pipe.
+    /// Waits until the guardian exits, after a message or the closing of the pipe.
     pub fn wait(self) {
         let Self { lifeline, pid } = self;
         drop(lifeline);
@@ -155,7 +155,7 @@ impl Guardian {
 fn tell(lifeline: &OwnedFd, number: i32) {
     let bytes = number.to_ne_bytes();
     // SAFETY: the bytes outlive the call. Four bytes are written to a pipe atomically. If the guardian has already
-    // exited, they are not needed; SIGPIPE
+    // exited, the bytes are not needed; SIGPIPE
     // is ignored in every Rust program.
     unsafe { libc::write(lifeline.as_raw_fd(), bytes.as_ptr().cast(), bytes.len()) };
 }
@@ -189,7 +189,7 @@ fn detach(name: &CStr, watched: RawFd, keep: &[RawFd]) {
         }
     }
     let mut from = 3;
-    // The next descriptor that stays open, in ascending order; adjacent ones have an empty range between them.
+    // The next descriptor that stays open, in ascending order; the range between adjacent descriptors is empty.
     while let Some(next) = keep.iter().copied().chain([watched]).filter(|fd| *fd >= from).min() {
         close_range(from, next - 1);
         from = next + 1;
@@ -207,7 +207,7 @@ fn close_range(first: RawFd, last: RawFd) {
         if libc::syscall(libc::SYS_close_range, first, last, 0) == 0 {
             return;
         }
-        // Before Linux 5.9: as many as this process may have.
+        // Before Linux 5.9: all descriptors up to the limit of this process.
         let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
         libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit);
         let most = i32::try_from(limit.rlim_cur).unwrap_or(i32::MAX).min(1 << 20);

@@ -33,7 +33,7 @@ pub const READABLE: Template = Template::new(
     "--redact: other users can read the pseudonym key: chmod 600 redaction.key in the state directory",
 );
 
-/// The key in a directory, or a new one stored there; if that is impossible, one for this call only. The text is a
+/// The key in a directory, or a new key stored there; if that is impossible, a key for this call only. The text is a
 /// warning, if any.
 ///
 /// # Errors

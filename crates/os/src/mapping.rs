@@ -16,7 +16,7 @@ pub enum Page {
     Base,
     /// Huge pages: transparent ones, or reserved ones if THP is off.
     Huge,
-    /// Any pages that the kernel provides, with huge pages requested, for bandwidth, which hardly depends on the page
+    /// Any pages that the kernel provides if huge pages are requested. Used for bandwidth, which hardly depends on the page
     /// size.
     Any,
 }
@@ -77,8 +77,8 @@ impl Mapping {
         let base = map_anonymous(whole, MapFlags::NORESERVE)?;
         let start = base.map_addr(|address| address.next_multiple_of(HUGE));
         let advice = if page == Page::Base { Advice::LinuxNoHugepage } else { Advice::LinuxHugepage };
-        // SAFETY: the range is within the fresh mapping. A kernel built without huge pages fails with EINVAL; there are
-        // then none, as `huge_share` will show.
+        // SAFETY: the range is within the fresh mapping. A kernel built without huge pages fails with EINVAL;
+        // `huge_share` then shows 0.
         let _ = unsafe { madvise(start.cast(), bytes, advice) };
         Ok(Self { start, bytes, base, whole, page, reserved: false })
     }
@@ -122,12 +122,12 @@ impl Mapping {
         false
     }
 
-    /// Whether it is from the pool of reserved huge pages.
+    /// Whether the mapping is from the pool of reserved huge pages.
     pub fn reserved(&self) -> bool {
         self.reserved
     }
 
-    /// The request.
+    /// The requested pages.
     pub fn page(&self) -> Page {
         self.page
     }
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_from_children_is_not_in_them() {
-        // User-mode emulators support neither.
+        // User-mode emulators do not support these calls.
         if !crate::child::become_subreaper() {
             let name = "what_is_kept_from_children_is_not_in_them";
             let _ = writeln!(std::io::stderr(), "skipped {name}: the emulator drops MADV_DONTFORK");

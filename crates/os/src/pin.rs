@@ -24,7 +24,7 @@ pub fn bit_mask(cpus: &CpuList) -> Vec<u64> {
 }
 
 fn read_affinity(thread: i32) -> io::Result<Vec<u64>> {
-    // 65,536 CPUs: more than the kernel supports, so that its mask always fits.
+    // 65,536 CPUs: more than the kernel supports, so its mask always fits.
     let mut mask = vec![0u64; 1024];
     // SAFETY: the kernel writes at most the given number of bytes.
     let bytes = check_result(unsafe {

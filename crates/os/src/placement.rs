@@ -36,7 +36,7 @@ impl Placement {
     }
 
     /// Queries the touched pages of `[from, from + bytes)`. If the kernel may move pages (unbound memory with NUMA balancing), the calling
-    /// thread must run on a CPU of the intended node: it may have to read some of them.
+    /// thread must run on a CPU of the intended node: it may have to read some pages.
     pub fn check_range(mapping: &Mapping, from: usize, bytes: usize, node: u32) -> Self {
         let base = crate::mapping::base_page() as usize;
         let bytes = bytes.min(mapping.len().saturating_sub(from));
@@ -46,8 +46,8 @@ impl Placement {
             // The address is within the mapping and therefore valid; it is only queried, never read.
             .map(|offset| mapping.start().wrapping_add(from + offset).cast_const())
             .collect();
-        // Only these are read: pages of the pool are never temporarily unmapped, and reading a missing one may be
-        // fatal.
+        // Only pages outside the pool are read: pages of the pool are never temporarily unmapped, and reading a missing
+        // one may be fatal.
         let read = |page: *const u8| {
             if !mapping.reserved() {
                 // SAFETY: the address is within the readable mapping; an untouched page reads as 0.
@@ -124,7 +124,7 @@ mod tests {
     fn pages_that_balancing_has_hidden_are_read_and_then_reported() {
         let memory = [0u8; 4];
         let pages: Vec<*const u8> = memory.iter().map(std::ptr::from_ref).collect();
-        // The last two are hidden until they are read, and the very last one is never reported.
+        // The last two pages are hidden until they are read, and the last one is never reported.
         let hidden = RefCell::new(BTreeSet::from([pages[2], pages[3]]));
         let ask = |asked: &[*const u8]| {
             let node = |page: &*const u8| {

@@ -20,8 +20,8 @@ fn home() -> Option<PathBuf> {
     Invoker::of_sudo().map(|invoker| invoker.home).or_else(|| absolute("HOME"))
 }
 
-/// The directory for records. If root (without sudo) was given one that other users may change, root's own directory is
-/// used. `None` if the environment specifies none.
+/// The directory for records. If root (without sudo) specifies a directory that other users may change, root's own
+/// directory is used instead. `None` if the environment specifies none.
 pub fn state_folder() -> Option<PathBuf> {
     let named = named_state_folder()?;
     let exposed = is_root() && Invoker::of_sudo().is_none() && others_may_change(&named);

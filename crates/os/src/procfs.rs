@@ -30,13 +30,13 @@ pub struct Stat {
     pub faults: (u64, u64),
     /// CPU time in user mode and in the kernel, ticks.
     pub ticks: (u64, u64),
-    /// The same for children that ended and were reaped.
+    /// The CPU time of children that ended and were reaped.
     pub ended_ticks: (u64, u64),
     /// Its nice value.
     pub nice: i32,
     /// Threads of its process.
     pub threads: u64,
-    /// Its start time, in ticks since boot. Together with its PID, this identifies it uniquely.
+    /// Its start time, in ticks since boot. PID and start time together identify a process uniquely.
     pub started: u64,
     /// The CPU on which it last ran.
     pub cpu: Option<u32>,
@@ -55,7 +55,7 @@ impl Stat {
         Self::read_file(&format!("/proc/{pid}/stat"))
     }
 
-    /// The same with only the first thread's CPU time, because summing 15,000 threads takes the kernel a millisecond.
+    /// Like [`Self::read`], with only the first thread's CPU time: the kernel needs a millisecond to sum 15,000 threads.
     pub fn read_first_thread(pid: i32) -> Option<Self> {
         Self::read_file(&format!("/proc/{pid}/task/{pid}/stat"))
     }
@@ -107,7 +107,7 @@ impl Stat {
         (seconds(self.ticks.0, user), seconds(self.ticks.1, system))
     }
 
-    /// Whether all its threads have ended. The state only shows the first thread, which others can outlive.
+    /// Whether all its threads have ended. The state shows only the first thread, which other threads can outlive.
     pub fn has_ended(&self) -> bool {
         self.state == 'X' || self.state == 'Z' && self.threads <= 1
     }
@@ -157,7 +157,7 @@ impl CpuTicks {
     }
 }
 
-/// The ticks of `cpu` (all together), `cpu0`, `cpu1`….
+/// The ticks of `cpu` (the sum over all CPUs), `cpu0`, `cpu1`….
 pub fn find_ticks(stat: &str, name: &str) -> Option<CpuTicks> {
     let named = |line: &&str| line.split_ascii_whitespace().next() == Some(name);
     CpuTicks::parse(stat.lines().find(named)?)

@@ -20,8 +20,8 @@ static COMMAND: AtomicI32 = AtomicI32::new(0);
 /// Time of the last signal that was not a repetition, ns of the monotonic clock; 0 if there was none.
 static LAST: AtomicI64 = AtomicI64::new(0);
 
-/// Signals this close together count as one that was sent twice, ns: users cannot intentionally press Ctrl-C again that
-/// fast.
+/// Signals at most this far apart, in ns, count as one signal sent twice: users cannot intentionally press Ctrl-C again
+/// that fast.
 const ONE_MOMENT: i64 = 200_000_000;
 
 /// Forwards signals to a command instead of handling them, until [`keep`]. Call after [`install`].
@@ -66,7 +66,7 @@ fn heed(signal: i32) {
     if is_repeated() && STOP.signal().is_some() {
         return;
     }
-    // If children have a grace period, the second signal ends them immediately, and the third one ends us.
+    // If children have a grace period, the second signal ends them immediately, and the third one ends this process.
     if STOP.signal().is_some() && !crate::child::hurry() {
         // SAFETY: both calls are async-signal-safe; the default action ends the process.
         unsafe {

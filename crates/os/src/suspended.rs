@@ -11,8 +11,8 @@ fn now(clock: ClockId) -> Duration {
     clock_gettime(clock).try_into().unwrap_or_default()
 }
 
-/// The time for which the machine was suspended since boot. Meanwhile, the monotonic clock stops, but the boot-time
-/// clock does not (clock_gettime(2)). Accurate to some milliseconds.
+/// The time for which the machine was suspended since boot. During suspension, the monotonic clock stops, but the
+/// boot-time clock does not (clock_gettime(2)). Accurate to some milliseconds.
 pub fn suspended() -> Duration {
     let mut asleep = Duration::ZERO;
     for _ in 0..10 {

@@ -46,7 +46,7 @@ pub fn rows(file: &impl AsFd) -> Option<usize> {
     size(file).map(|size| usize::from(size.ws_row)).filter(|rows| *rows > 0)
 }
 
-/// Text drawn over the previous text, line by line, so that nothing scrolls and nothing has to be restored at
+/// Text drawn over the previous text, line by line: nothing scrolls, and nothing has to be restored at
 /// the end.
 #[derive(Debug, Default)]
 pub struct Redrawn {

@@ -48,7 +48,7 @@ pub fn thread_cpu_ns() -> Option<f64> {
     cpu_ns(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
-/// The same for all threads of this process, including exited ones.
+/// Like [`thread_cpu_ns`], for all threads of this process, including exited ones.
 pub fn process_cpu_ns() -> Option<f64> {
     cpu_ns(libc::CLOCK_PROCESS_CPUTIME_ID)
 }

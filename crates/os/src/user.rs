@@ -20,10 +20,10 @@ pub fn is_ours(owner: u32) -> bool {
     [0, effective_user()].contains(&owner)
 }
 
-/// Whether someone other than root and this user may change the file at a path, because a directory or link in the path
-/// belongs to them, or everyone may write there.
+/// Whether anyone other than root and this user may change the file at a path, because a directory or link in the path
+/// belongs to another user or is writable by everyone.
 pub fn others_may_change(path: &Path) -> bool {
-    // In a user namespace, root only has the permissions of its user, and most owners have no UID.
+    // In a user namespace, root has only the permissions of the user who created it, and most owners have no UID.
     let users = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
     if !users.is_empty() && !users.split_whitespace().eq(["0", "0", "4294967295"]) {
         return false;
@@ -77,7 +77,7 @@ impl Drop for Assumed {
     }
 }
 
-/// Sets the user as whom this thread creates and opens files. Root keeps the permission to change it again (CAP_SETUID,
+/// Sets the user under which this thread creates and opens files. Root keeps the permission to change it again (CAP_SETUID,
 /// CAP_SETGID).
 fn set_file_owner(user: u32, group: u32) {
     // SAFETY: both calls only take integers and touch no memory.

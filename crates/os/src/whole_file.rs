@@ -22,7 +22,7 @@ pub struct CannotWrite {
     pub path: PathBuf,
     /// The system's error.
     pub error: Error,
-    /// The path at which its text was saved instead.
+    /// The path to which the text was saved instead.
     pub saved: Option<PathBuf>,
 }
 
@@ -41,7 +41,7 @@ impl Writer {
         let _owner = self.assume(path);
         let check = || {
             if self.is_written_to(path)? {
-                // If a pipe is opened and closed, its reader reaches the end of file.
+                // Opening and closing a pipe would make its reader reach the end of file.
                 return if is_pipe(path) { Ok(()) } else { open_special(path).map(drop) };
             }
             in_the_way(path)?;
@@ -52,7 +52,7 @@ impl Writer {
         check().map_err(|error| cannot(path, error))
     }
 
-    /// Writes `text` to `path`: afterwards, the file is either the old or the new one, never a partial one.
+    /// Writes `text` to `path` atomically: the file is always either the old or the new one, never partial.
     pub fn write(&self, path: &Path, text: &str) -> Result<(), CannotWrite> {
         self.write_waiting(path, text, true)
     }
@@ -83,8 +83,8 @@ impl Writer {
     }
 
     /// Writes a new measurement and returns its path: `path`, replacing an existing file if the user `named` it. If
-    /// that is no longer writable, the measurement is saved in the temporary directory. This is still an error, because
-    /// users would not look for it there, but nothing is lost.
+    /// the path is no longer writable, the measurement is saved in the temporary directory. This is still an error,
+    /// because users would not look there, but nothing is lost.
     pub fn write_or_rescue(&self, path: &Path, named: bool, text: &str) -> Result<PathBuf, CannotWrite> {
         let written = if named {
             self.write(path, text).map(|()| path.to_owned())
@@ -102,8 +102,8 @@ impl Writer {
         })
     }
 
-    /// Writes to a generated name. If another run in the same second has already used that name, a number is added.
-    /// Returns the name.
+    /// Writes a file with a generated name. If another run in the same second has already used that name, a number is
+    /// added. Returns the name.
     fn write_beside_others(&self, path: &Path, text: &str) -> Result<PathBuf, CannotWrite> {
         let _owner = self.assume(path);
         let failed = |error| cannot(path, error);
@@ -163,8 +163,8 @@ impl Writer {
         }
     }
 
-    /// Makes sure that a directory exists. Our own is created; if one specified by the user is missing, it is probably
-    /// misspelled.
+    /// Ensures that a directory exists. Our own directory is created; a missing directory specified by the user is
+    /// probably misspelled.
     fn have(&self, folder: &Path) -> std::io::Result<()> {
         if self.is_own(folder) {
             return std::fs::create_dir_all(folder);
@@ -182,7 +182,7 @@ impl Writer {
     fn staged(&self, folder: &Path, text: &str, waits: bool) -> std::io::Result<tempfile::NamedTempFile> {
         self.have(folder)?;
         let mut file = temporary(folder)?;
-        // The error of the file does not mention the temporary file.
+        // The error of `write_all` does not mention the temporary file.
         file.as_file_mut().write_all(text.as_bytes())?;
         if waits {
             file.as_file().sync_all()?;
@@ -191,7 +191,7 @@ impl Writer {
     }
 }
 
-/// A name like `path` that no file has yet, so that messages before writing contain the right name.
+/// An unused name similar to `path`, so that messages before writing contain the right name.
 pub fn free_name(path: &Path) -> PathBuf {
     let mut names =
         (1..1000).map(|number| if number == 1 { path.to_owned() } else { numbered(path, number) });
@@ -205,7 +205,7 @@ fn cannot(path: &Path, error: Error) -> CannotWrite {
 /// The prefix of temporary files.
 const UNFINISHED: &str = ".linespeed-unfinished-";
 
-/// Removes files and directories with this prefix that killed runs left behind; those in use are locked.
+/// Removes files and directories with this prefix that killed runs left behind; files in use are locked.
 pub fn clear_killed(place: &Path, prefix: &str) {
     for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
         if !entry.file_name().to_string_lossy().starts_with(prefix) {
@@ -228,7 +228,7 @@ pub fn clear_killed(place: &Path, prefix: &str) {
     }
 }
 
-/// Whether a file is old enough that it is not just being created by a run that has not locked it yet.
+/// Whether a file is too old to have been created by a run that has not locked it yet.
 fn is_old(data: &Metadata) -> bool {
     let age = data.modified().ok().and_then(|time| time.elapsed().ok());
     age.is_some_and(|age| age > Duration::from_secs(2))
@@ -287,8 +287,8 @@ fn open_special(path: &Path) -> std::io::Result<File> {
     let open = |flags| File::options().write(true).custom_flags(flags).open(path);
     while is_pipe(path) {
         match open(libc::O_NONBLOCK) {
-            // It stays open until the other one is open, because the reader of a pipe without writers reaches the end
-            // of file.
+            // The first descriptor stays open until the second one is open, because the reader of a pipe without
+            // writers reaches the end of file.
             Ok(_first) => return open(0),
             Err(error) if error.raw_os_error() != Some(libc::ENXIO) => return Err(error),
             Err(_) if crate::signals::is_asked() => {

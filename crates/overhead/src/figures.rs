@@ -13,7 +13,7 @@ use crate::{Disturbed, LayerPasses, Pass, Timings};
 
 /// Maximum relative standard deviation of passes on an idle machine, as in the published comparison.
 const STEADY: f64 = 0.003;
-/// Maximum difference of an unchanged clock before and after a portion.
+/// Maximum difference between the clocks before and after a slice if the clock counts as unchanged.
 const CLOCK_MOVED: f64 = 0.01;
 
 /// The results of all layers that ran; those of guests include the kind of KVM.
@@ -60,7 +60,7 @@ fn measurement(row: &LayerPasses) -> Measurement {
         values.sort_by(f64::total_cmp);
         record::statistics::median_of_sorted(&values)
     };
-    // Rounded to whole cycles, because a portion has tens of millions.
+    // Rounded to whole cycles, because a slice has tens of millions of cycles.
     let portions: Vec<u64> = all.iter().map(|pass| cycles(pass).round() as u64).collect();
     measurement = measurement
         .with_detail(detail::PORTIONS, portions)
@@ -83,7 +83,7 @@ fn measurement(row: &LayerPasses) -> Measurement {
 
 type Count = fn(&Disturbed) -> Option<f64>;
 
-/// Counts per portion, by their names in the details: events per second, or a share for times.
+/// Counts per slice, by their names in the details: events per second, or a share for times.
 const COUNTS: [(DetailKey<f64>, Count); 6] = [
     (detail::INTERRUPTS_PER_S, |disturbed| disturbed.interrupts.map(|n| n as f64)),
     (detail::SOFTIRQS_PER_S, |disturbed| disturbed.softirqs.map(|n| n as f64)),
@@ -93,7 +93,8 @@ const COUNTS: [(DetailKey<f64>, Count); 6] = [
     (detail::STOLEN_SHARE, |disturbed| disturbed.stolen),
 ];
 
-/// The event rate per second, over the portions in which the event could be counted; `None` if it never could.
+/// The event rate per second, over the slices in which the event could be counted; `None` if the event could never be
+/// counted.
 fn rate(all: &[&Pass], count: Count) -> Option<f64> {
     let (mut events, mut seconds) = (0.0, 0.0);
     for pass in all {
@@ -123,7 +124,7 @@ fn marks(row: &LayerPasses) -> Vec<SampleMark> {
     )
 }
 
-/// Returns the doubt "too noisy", with the reason, if passes scatter more than on an idle machine.
+/// The doubt "too noisy" with its causes, if passes scatter more than on an idle machine.
 fn doubt(measurement: &Measurement, all: &[&Pass]) -> Option<Doubt> {
     let passes = measurement.summary.n;
     let Some(variation) = measurement.summary.variation else {

@@ -1,6 +1,5 @@
-//! Runs linespeed as the only program of a virtual machine, of the lab or of `linespeed overhead`. As init, it mounts
-//! the required file systems, measures as specified on the kernel command line, sends the results over a serial port,
-//! and powers the machine off.
+//! Runs linespeed as the only program in a virtual machine of the lab or of `linespeed overhead`. As init, linespeed mounts the required
+//! file systems, measures as specified on the kernel command line, sends the results over a serial port, and powers the machine off.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -37,7 +36,7 @@ pub fn is_first_process() -> bool {
         && !Path::new("/proc/self").exists()
 }
 
-/// Executes the orders and powers off. If there are none, because this is not a lab machine, it only prints that.
+/// Executes the instructions and powers off. If there are none, because this is not a lab machine, only a message is printed.
 pub fn run() -> ! {
     let mut notes: Vec<String> = MOUNTS.iter().take(1).filter_map(mount).collect();
     let orders = match read_orders() {
@@ -108,7 +107,7 @@ fn count_primes(orders: &Orders, channel: &Channel) -> io::Result<()> {
     Ok(())
 }
 
-/// Starts linespeed with these arguments, or another included program if the first is its path.
+/// Starts linespeed with these arguments, or another included program if the first argument is its path.
 fn start(arguments: &[String]) -> io::Result<Child> {
     let (program, name, arguments) = match arguments.split_first() {
         Some((first, rest)) if first.starts_with('/') => (first.as_str(), first.as_str(), rest),

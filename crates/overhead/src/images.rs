@@ -7,16 +7,16 @@ use std::path::Path;
 /// The first bytes, which contain all magic numbers.
 const HEAD: u64 = 0x210;
 
-/// Rejects files that are not kernel images that QEMU can boot, with the actual file type and the remedy.
+/// Rejects files that are not kernel images bootable by QEMU, and reports the actual file type and the remedy.
 ///
 /// # Errors
 ///
 /// The file cannot be read, or its first bytes are not those of an image.
 pub fn check_kernel(path: &Path, flag: &str) -> Result<(), String> {
-    check(path, flag, is_kernel, ["is not a kernel image", "for instance /boot/vmlinuz-RELEASE"])
+    check(path, flag, is_kernel, ["is not a kernel image", "for example /boot/vmlinuz-RELEASE"])
 }
 
-/// Rejects files that are not kernel modules for this architecture, with the actual file type and the remedy.
+/// Rejects files that are not kernel modules for this architecture, and reports the actual file type and the remedy.
 ///
 /// # Errors
 ///
@@ -64,7 +64,7 @@ fn is_kernel(bytes: &[u8]) -> bool {
     magics.iter().any(|(at, magic)| has(bytes, *at, magic))
 }
 
-/// Whether it is a relocatable ELF file (elf(5)) with the byte order of this machine.
+/// Whether the file is a relocatable ELF file (elf(5)) with the byte order of this machine.
 fn is_module(bytes: &[u8]) -> bool {
     const ET_REL: u16 = 1;
     has(bytes, 0, b"\x7fELF") && has(bytes, 16, &ET_REL.to_ne_bytes())

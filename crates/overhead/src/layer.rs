@@ -6,7 +6,7 @@ use std::ops::Range;
 use record::Unavailable;
 use serde::{Deserialize, Serialize};
 
-/// The layer that repeats the user program: its difference from the first one is noise.
+/// The layer that repeats the user program; any difference from the first one is noise.
 pub const AGAIN: &str = "user again";
 /// The prefix of a guest's layers.
 const GUEST: &str = "guest";
@@ -18,16 +18,17 @@ pub fn page_offset(address: u64) -> u16 {
     (address % 4096) as u16
 }
 
-/// One portion of the routine, as run by a layer.
+/// One slice of the routine, as run by a layer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pass {
     /// Primes in the requested range.
     pub primes: u64,
-    /// Its duration on the invariant counter ([`crate::Ticks`]), which is the clock of all layers.
+    /// The duration on the invariant counter ([`crate::Ticks`]), which is the clock of all layers.
     pub seconds: f64,
-    /// The core's clock, Hz: the mean of readings with dependent adds on the same CPU right before and after.
+    /// The core's clock, Hz: the mean of two readings with dependent adds on the same CPU, right before and right after
+    /// the slice.
     pub clock: f64,
-    /// The difference of those two readings, relative to their mean.
+    /// The difference between these two readings, relative to their mean.
     pub clock_moved: f64,
     /// CRC-32 ([`crate::crc32`]) of the routine's bytes as executed.
     pub crc: u32,
@@ -39,16 +40,16 @@ pub struct Pass {
     /// The CPU at the end.
     #[serde(skip)]
     pub cpu_to: Option<u32>,
-    /// Events that disturbed it.
+    /// Events that disturbed the slice.
     pub disturbed: Disturbed,
 }
 
-/// Events during a portion; `None` if they cannot be counted.
+/// Events during a slice; `None` if they cannot be counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Disturbed {
-    /// Interrupts on its CPU, including timer interrupts.
+    /// Interrupts on the CPU, including timer interrupts.
     pub interrupts: Option<u64>,
-    /// Softirqs of its CPU.
+    /// Softirqs on the CPU.
     pub softirqs: Option<u64>,
     /// Involuntary context switches.
     pub involuntary: Option<u64>,
@@ -56,7 +57,7 @@ pub struct Disturbed {
     pub voluntary: Option<u64>,
     /// Migrations between CPUs.
     pub migrations: Option<u64>,
-    /// Steal time of its CPU, seconds; the kernel counts it in steps of 10 ms.
+    /// Steal time of the CPU, seconds. The kernel counts steal time in steps of 10 ms.
     #[serde(skip)]
     pub stolen: Option<f64>,
 }
@@ -64,17 +65,17 @@ pub struct Disturbed {
 /// A layer's name: the labels of `layer.time`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LayerName {
-    /// `user`, `user again` (the same repeated, for the noise floor), `user real-time`, `kernel`, `guest user`,
+    /// `user`, `user again` (a repetition of `user`, for the noise floor), `user real-time`, `kernel`, `guest user`,
     /// `guest kernel`, `guest OS user`.
     pub layer: &'static str,
-    /// The CPU to which it is pinned; `None` if the scheduler places it.
+    /// The CPU to which the layer is pinned; `None` if the scheduler places it.
     pub bound: Option<u32>,
-    /// Whether interrupts reach it.
+    /// Whether interrupts are enabled.
     pub interrupts: bool,
 }
 
 impl LayerName {
-    /// Whether it belongs to a guest.
+    /// Whether the layer belongs to a guest.
     pub fn is_guest(&self) -> bool {
         self.layer.starts_with(GUEST)
     }
@@ -91,26 +92,26 @@ impl fmt::Display for LayerName {
     }
 }
 
-/// A layer in which the routine can run. All its setup is reverted when it is dropped.
+/// A layer in which the routine can run. Dropping the layer reverts its setup.
 pub trait Layer {
-    /// Its name.
+    /// The layer's name.
     fn name(&self) -> LayerName;
 
-    /// Counts the primes of a range in this layer, which takes milliseconds to tenths of a second. The caller sleeps
+    /// Counts the primes of a range in this layer. This takes milliseconds to tenths of a second; the caller sleeps
     /// while the layer's thread works.
     ///
     /// # Errors
     ///
-    /// The reason why it cannot run; the layer is then omitted with this reason.
+    /// The reason why the layer cannot run; the layer is then omitted with this reason.
     fn pass(&mut self, range: Range<u64>) -> Result<Pass, Unavailable>;
 }
 
 /// All attempted layers: running and unavailable ones.
 #[derive(Default)]
 pub struct Layers {
-    /// The running ones.
+    /// The running layers.
     pub running: Vec<Box<dyn Layer>>,
-    /// The unavailable ones, each with its reason.
+    /// The unavailable layers, each with the reason.
     pub missing: Vec<(LayerName, Unavailable)>,
 }
 

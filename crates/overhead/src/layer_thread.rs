@@ -1,4 +1,4 @@
-//! The thread on which a layer runs its portions. Between portions, it sleeps like a program that waits for work.
+//! The thread on which a layer runs its slices. Between slices, the thread sleeps like a program that waits for work.
 
 use std::os::unix::thread::JoinHandleExt;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -16,7 +16,7 @@ const GRACE: Duration = Duration::from_secs(1);
 /// The interval between checks for a stop signal.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A piece of work that a thread does with the resources that it owns.
+/// A piece of work that a thread does with its resources.
 type Order<S> = Box<dyn FnOnce(&mut S) + Send>;
 
 /// A thread that owns the resources of a layer, and works with them on request.
@@ -24,7 +24,7 @@ type Order<S> = Box<dyn FnOnce(&mut S) + Send>;
 pub(crate) struct LayerThread<S> {
     orders: Option<Sender<Order<S>>>,
     thread: Option<JoinHandle<()>>,
-    /// The reason why it has stopped working.
+    /// The reason why the thread has stopped working.
     over: Option<Unavailable>,
 }
 
@@ -41,12 +41,12 @@ pub(crate) struct Patience {
 }
 
 impl<S: 'static> LayerThread<S> {
-    /// Starts the thread, on which `prepare` creates the resources that it owns. Without `patience`, the caller waits
-    /// for it indefinitely.
+    /// Starts the thread, on which `prepare` creates the thread's resources. Without `patience`, the caller waits
+    /// indefinitely.
     ///
     /// # Errors
     ///
-    /// The error of `prepare`, or no thread can be started.
+    /// `prepare` failed, or no thread can be started.
     pub(crate) fn start(
         patience: Option<&Patience>,
         prepare: impl FnOnce() -> Result<S, Unavailable> + Send + 'static,
@@ -71,12 +71,12 @@ impl<S: 'static> LayerThread<S> {
         Ok(started)
     }
 
-    /// Lets the thread do a piece of work, and sleeps until it is done. After a failure, the thread does no further
-    /// work.
+    /// Lets the thread do a piece of work, and sleeps until the work is done. After a failure, the thread does no
+    /// further work.
     ///
     /// # Errors
     ///
-    /// The error of the work, or the thread has ended or was abandoned.
+    /// The work failed, or the thread has ended or was abandoned.
     pub(crate) fn run<R: Send + 'static>(
         &mut self,
         patience: Option<&Patience>,

@@ -1,9 +1,8 @@
 //! Runs one routine (`kernels::primes`) in each layer of a machine: user mode, kernel, guest; pinned to a CPU or not,
-//! with or without interrupts. Identical code runs in all layers, so that the cost of a step between two layers is only
-//! due to their differences.
+//! with or without interrupts. Identical code runs in all layers, so that the cost of a step between two layers is due
+//! only to the differences between the layers.
 //!
-//! A layer runs a pass in portions, so that layers alternate every few milliseconds and drift affects all layers
-//! equally.
+//! A layer runs a pass in slices: layers alternate every few milliseconds, so that drift affects all layers equally.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 #![warn(unreachable_pub)]

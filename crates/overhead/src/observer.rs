@@ -1,4 +1,4 @@
-//! Observes a portion: the core's clock right before and after, and disturbances of the thread.
+//! Observes a slice: the core's clock right before and after the slice, and disturbances of the thread.
 
 use kernels::chain;
 
@@ -8,12 +8,12 @@ use measure::tasks::migrations;
 use measure::watch;
 use os::procfs::USER_HZ;
 
-/// Duration of one clock reading, seconds: long compared with a counter reading (30 ns), short compared with a timer
-/// tick.
+/// Duration of one clock reading, seconds. It is long compared with a counter reading (30 ns) but short compared with a
+/// timer tick.
 const LOOK: f64 = 100e-6;
-/// Number of readings, of which the fastest counts, so that an interruption does not look like a slow clock.
+/// Number of readings. The fastest reading counts, so that an interruption does not look like a slow clock.
 const LOOKS: usize = 4;
-/// Time that an idle core needs to reach its clock again.
+/// Time that an idle core needs to reach its full clock again.
 const WAKING: f64 = 500e-6;
 
 /// Observes slices run by the calling thread.
@@ -44,7 +44,7 @@ impl CpuCounts {
     }
 }
 
-/// The increase of each count, if it is known and did not decrease.
+/// The increase of each count, if the count is known and did not decrease.
 pub(crate) fn grown<const N: usize>(before: [Option<u64>; N], after: [Option<u64>; N]) -> [Option<u64>; N] {
     std::array::from_fn(|at| after[at]?.checked_sub(before[at]?))
 }
@@ -63,7 +63,7 @@ impl Observer {
         Self { ticks, counts: None }
     }
 
-    /// Runs `work` on the calling thread while observing. The caller adds the results of `work` to the pass.
+    /// Runs `work` on the calling thread and observes it. The caller adds the results of `work` to the pass.
     pub fn observe<T>(&mut self, work: impl FnOnce() -> T) -> (T, Pass) {
         self.wake();
         let cpu_from = os::current_cpu();
@@ -89,7 +89,7 @@ impl Observer {
         (result, pass)
     }
 
-    /// Keeps the core busy until it reaches its clock, because the thread has slept until now.
+    /// Keeps the core busy until it reaches its full clock, because the thread has been asleep.
     fn wake(&self) {
         let from = self.ticks.now();
         while self.ticks.since(from) < WAKING {
@@ -131,7 +131,7 @@ impl Observer {
     }
 }
 
-/// Events between two readings for a thread that was on these CPUs.
+/// The events between two readings, for a thread that ran on these CPUs.
 fn between(before: Now, after: Now, cpu_from: Option<u32>, cpu_to: Option<u32>) -> Disturbed {
     let [interrupts, softirqs, stolen] = grown(before.of_cpu, after.of_cpu);
     let [involuntary, voluntary, migrations] = grown(before.of_thread, after.of_thread);

@@ -1,4 +1,4 @@
-//! Runs layers alternately, portion by portion, in forward and backward order, and checks all conditions that make them
+//! Runs layers alternately, slice by slice, in forward and backward order, and checks all conditions that make them
 //! comparable.
 
 use record::text;
@@ -12,11 +12,11 @@ use measure::there_and_back;
 use super::{Layer, LayerName, Pass, Unavailable, crc32, page_offset};
 use os::Stop;
 
-/// Portions per pass. Each takes about 20 ms: several timer ticks, and short compared with drift.
+/// Slices per pass. A slice takes about 20 ms, which is several timer ticks but short compared with drift.
 pub const PORTIONS: usize = 16;
 /// Maximum number of passes.
 pub const MOST_ROUNDS: usize = 1_000;
-/// Minimum number of passes, even beyond the given time, because fewer do not show the spread.
+/// Minimum number of passes, even if the given time is exceeded, because fewer passes do not show the spread.
 const LEAST_ROUNDS: usize = 3;
 
 /// The number of passes to run.
@@ -24,14 +24,14 @@ const LEAST_ROUNDS: usize = 3;
 pub enum Effort {
     /// This many passes of each layer.
     Rounds(usize),
-    /// As many passes as fit into this many seconds, including a first one for warm-up.
+    /// As many passes as fit into this many seconds, including one for warm-up.
     Seconds(f64),
 }
 
-/// The passes of a layer that ran, each with its portions in order.
+/// The passes of a layer that ran, each with its slices in order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerPasses {
-    /// Its place.
+    /// The name of the layer.
     pub name: LayerName,
     /// Passes, each of [`PORTIONS`] slices.
     pub passes: Vec<Vec<Pass>>,
@@ -49,7 +49,7 @@ pub struct Timings {
 }
 
 /// The ranges of a pass. The number of divisions grows as n to the power of 3/2; the ranges are chosen so that all
-/// portions take about equally long.
+/// slices take about equally long.
 pub fn portions() -> Vec<Range<u64>> {
     let end = |part: usize| match part {
         PORTIONS => primes::LIMIT,
@@ -65,17 +65,17 @@ struct Runner {
     /// Primes of each slice, from the first pass.
     known: Vec<u64>,
     current: Vec<Pass>,
-    /// The reason why it has stopped.
+    /// The reason why the layer has stopped.
     failure: Option<Unavailable>,
 }
 
-/// Runs the layers alternately. `at` is called with the number of portions that each layer has completed, and the total
-/// number.
+/// Runs the layers alternately. `at` is called with the number of slices that each layer has completed, and with the
+/// total number.
 ///
 /// # Errors
 ///
-/// A layer ran different bytes than the others, at a different page offset, or counted a different number of primes:
-/// one line with the reason. In this case, no result of the run may be shown.
+/// A layer ran different bytes than the others or at a different page offset, or counted a different number of primes;
+/// the error is one line with the reason. In this case, no result of the run may be shown.
 pub fn run_rounds(
     layers: Vec<Box<dyn Layer>>,
     effort: Effort,
@@ -136,8 +136,8 @@ impl Effort {
         }
     }
 
-    /// Whether the time is over after this many passes with this total duration, because other processes may have
-    /// slowed them down.
+    /// Whether the available time is over after this many passes with this total duration, because other processes may
+    /// have slowed them down.
     fn is_over(self, rounds: usize, elapsed: f64) -> bool {
         match self {
             Effort::Rounds(_) => false,
@@ -156,7 +156,7 @@ impl Effort {
 pub struct Mismatch {
     /// The layer.
     pub layer: LayerName,
-    /// A description of what it did instead.
+    /// A description of the difference.
     pub did: String,
 }
 
@@ -166,8 +166,8 @@ impl Runner {
         Self { layer, row, known: Vec::new(), current: Vec::new(), failure: None }
     }
 
-    /// Runs a complete pass for warm-up, which measures the duration of a pass and checks that all layers run the same
-    /// routine. `false` if a signal was received.
+    /// Runs a complete pass for warm-up, measures its duration, and checks that all layers run the same routine.
+    /// Returns `false` if a signal was received.
     fn first_pass(&mut self, portions: &[Range<u64>], stop: &Stop) -> Result<bool, Mismatch> {
         for (part, range) in portions.iter().enumerate() {
             if !self.take_turn(range, part, stop)? {
@@ -186,7 +186,8 @@ impl Runner {
         )))
     }
 
-    /// Runs a portion, unless a previous one failed. `false` if a signal was received, which also ends a layer's work.
+    /// Runs a slice, unless a previous one failed. Returns `false` if a signal was received, which also ends a layer's
+    /// work.
     fn take_turn(&mut self, range: &Range<u64>, part: usize, stop: &Stop) -> Result<bool, Mismatch> {
         if stop.signal().is_some() {
             return Ok(false);
@@ -205,7 +206,7 @@ impl Runner {
         Mismatch { layer: self.row.name, did }
     }
 
-    /// Runs a portion, or returns the reason why the layer stops.
+    /// Runs a slice, or returns the reason why the layer stops.
     fn portion(&mut self, range: &Range<u64>, part: usize) -> Result<Result<Pass, Unavailable>, Mismatch> {
         let pass = match self.layer.pass(range.clone()) {
             Ok(pass) => pass,
@@ -241,7 +242,7 @@ mod tests {
     use super::*;
     use crate::Disturbed;
 
-    /// The number of primes in a portion, which is counted once for all tests.
+    /// The number of primes in a slice, which is counted once for all tests.
     fn counted(range: &Range<u64>) -> u64 {
         static COUNTED: OnceLock<Vec<u64>> = OnceLock::new();
         let counted = COUNTED
@@ -249,7 +250,7 @@ mod tests {
         counted[portions().iter().position(|part| part == range).unwrap()]
     }
 
-    /// The modification that a test layer makes to the n-th requested portion.
+    /// The modification that a test layer makes to the n-th requested slice.
     type Wrong = fn(&mut Pass, usize);
 
     /// A layer controlled by a test.

@@ -27,9 +27,10 @@ pub enum Guests<'a> {
     Kvm,
     /// These guests, and a whole guest under QEMU.
     Whole {
-        /// Its kernel; `None` for the running one.
+        /// The guest's kernel; `None` for the running one.
         kernel: Option<&'a Path>,
-        /// The module for its kernel. If not given, it is built if the module for the running kernel is also requested.
+        /// The module for the guest's kernel. If `None`, the module is built, provided that the module for the running
+        /// kernel is also requested.
         module: Option<&'a Path>,
     },
 }
@@ -51,11 +52,11 @@ pub struct Request<'a> {
     pub guests: Guests<'a>,
     /// The number of passes to run.
     pub effort: Effort,
-    /// The stop request that ends it.
+    /// The stop request that ends the session.
     pub stop: &'static Stop,
 }
 
-/// The smallest quota, in CPUs, with which a portion fits into a quota period (by default 100 ms).
+/// The smallest quota, in CPUs, with which a slice fits into a quota period (100 ms by default).
 const LEAST_QUOTA: f64 = 0.2;
 
 /// Progress.
@@ -67,7 +68,7 @@ pub enum Event {
     BootingGuest,
     /// All layers are set up, and the rounds begin.
     RoundsBegin,
-    /// Progress: the number of completed portions, and the total number.
+    /// Progress: the number of completed slices, and the total number.
     Portions(usize, usize),
 }
 
@@ -78,7 +79,7 @@ pub struct Outcome {
     pub measurements: Vec<Measurement>,
     /// Unavailable and unrequested layers, with the reasons.
     pub coverage: Vec<Coverage>,
-    /// The signal that interrupted it.
+    /// The signal that interrupted the session.
     pub interrupted: Option<i32>,
     /// Unavailable layers, each with its reason.
     pub missing: Vec<(LayerName, Unavailable)>,
@@ -141,7 +142,7 @@ pub fn run(request: &Request, hear: &mut dyn FnMut(Event)) -> Result<Outcome, Mi
 }
 
 impl Outcome {
-    /// Adds the time of the kernel module's threads, which belong to no process, to that of this process.
+    /// Adds the CPU time of the kernel module's threads, which belong to no process, to that of this process.
     pub fn add_thread_time(&self, after: &mut Snapshot) {
         if let Some(own) = &mut after.own_cpu_seconds {
             // Two decimals, as in the kernel's counts.
@@ -150,8 +151,8 @@ impl Outcome {
     }
 }
 
-/// Checks for a quota that throttles every portion, so that no layer can be timed on this machine. A run of seconds
-/// would then take minutes, and only measure throttling by the kernel.
+/// Checks for a quota that throttles every slice, so that no layer can be timed on this machine. A run that normally
+/// takes seconds would then take minutes and measure only the throttling.
 ///
 /// # Errors
 ///
@@ -171,7 +172,7 @@ pub fn check_quota(machine: &Machine) -> Result<(), Unavailable> {
     }
 }
 
-/// The layers of user programs that can run here, and the unavailable ones.
+/// The user program layers that can run here, and the unavailable ones.
 fn start_user_layers(request: &Request, ticks: Ticks) -> Layers {
     let cpu = request.cpu;
     let mut modes = vec![UserMode::Unbound(request.cpus.clone()), UserMode::Bound(cpu), UserMode::Again(cpu)];
@@ -188,7 +189,7 @@ fn start_user_layers(request: &Request, ticks: Ticks) -> Layers {
 }
 
 /// A CPU other than the one to which layers are pinned: the first CPU, which usually handles the most interrupts. It
-/// must be of the same kind, so that interrupts are the only difference.
+/// must have the same core type, so that interrupts are the only difference.
 fn find_second_cpu(request: &Request) -> Result<u32, (u32, Unavailable)> {
     let cpu = request.cpu;
     let kind = |id: u32| request.machine.cpu(id).map(|cpu| (cpu.kind.clone(), cpu.capacity));
@@ -200,7 +201,7 @@ fn find_second_cpu(request: &Request) -> Result<u32, (u32, Unavailable)> {
     Err(match first {
         Some(other) => (
             other,
-            Unavailable::new(text!("not the core type of CPU {cpu}, so more than interrupts would differ")),
+            Unavailable::new(text!("core type differs from CPU {cpu}, so results are not comparable")),
         ),
         None => {
             (u32::from(cpu == 0), text!("this process may not use another CPU").with_remedy(crate::MORE_CPUS))
@@ -209,7 +210,7 @@ fn find_second_cpu(request: &Request) -> Result<u32, (u32, Unavailable)> {
 }
 
 /// The coverage entry for kernel layers that were not requested, with their requirements. A kernel without module
-/// support is only reported on request.
+/// support is reported only on request.
 fn kernel_not_asked_for() -> Coverage {
     let why = kernel_module::find_missing_support(Path::new("/")).unwrap_or_else(|| {
         text!("not requested; --kernel loads a kernel module and requires root")

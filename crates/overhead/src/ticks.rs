@@ -10,7 +10,7 @@ pub struct Ticks {
 }
 
 impl Ticks {
-    /// Determines the rate. This takes 50 ms if the architecture does not report it.
+    /// Determines the rate. If the architecture does not report the rate, this takes 50 ms.
     pub fn calibrate() -> Self {
         Self { hz: measure::watch::ticks_a_second() }
     }

@@ -1,4 +1,4 @@
-//! Runs the routine in user mode: placed by the scheduler, pinned to a CPU, and pinned with real-time priority, so that
+//! Runs the routine in user mode: placed by the scheduler, pinned to a CPU, or pinned with real-time priority, so that
 //! no other task preempts it.
 
 use std::ops::Range;
@@ -10,17 +10,17 @@ use super::layer_thread::LayerThread;
 use super::{Layer, LayerName, Observer, Pass, Ticks, Unavailable, crc32, page_offset};
 use os::pin::Pinned;
 
-/// The lowest real-time priority: above every ordinary task.
+/// The lowest real-time priority, which is above every ordinary task.
 const PRIORITY: i32 = 1;
 
-/// The way in which a user program is run.
+/// How a user program is run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum UserMode {
-    /// On these CPUs, placed by the scheduler.
+    /// Placed by the scheduler on any of these CPUs.
     Unbound(CpuList),
     /// Pinned to this CPU.
     Bound(u32),
-    /// A repetition of the previous mode: the difference is noise.
+    /// A repetition of the pinned mode; any difference is noise.
     Again(u32),
     /// Pinned, with real-time priority.
     RealTime(u32),
@@ -39,7 +39,7 @@ impl UserMode {
     }
 }
 
-/// The program in its thread, whose affinity stays unchanged while it runs.
+/// The program in its thread; the thread's affinity does not change while the program runs.
 #[derive(Debug)]
 struct Running {
     cpus: CpuList,
@@ -60,7 +60,7 @@ impl User {
     ///
     /// # Errors
     ///
-    /// Pinning to the CPU failed, or real-time priority is not allowed.
+    /// The thread cannot be pinned to the CPU, or real-time priority is not allowed.
     pub fn start(how: UserMode, ticks: Ticks) -> Result<Self, Unavailable> {
         let name = how.name();
         let thread = LayerThread::start(None, move || Running::prepare(&how, ticks))?;

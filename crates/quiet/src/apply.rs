@@ -7,15 +7,15 @@ use crate::journal::{Error, Journal, JournalContents, Step};
 /// The outcome of writing one value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WriteOutcome {
-    /// It has the planned value.
+    /// The file has the planned value.
     Set,
-    /// The kernel accepted it but stores another value, which is restored.
+    /// The kernel accepted the value but stores another one, which is restored later.
     NotKept(String),
-    /// It was refused.
+    /// The write was refused.
     Refused(String),
     /// The file no longer exists, because its CPU or device was removed.
     Gone,
-    /// Another process changed it between planning and writing, so it is not written.
+    /// Another process changed the value between planning and writing, so it is not written.
     Changed(String),
 }
 
@@ -24,11 +24,11 @@ pub enum WriteOutcome {
 pub enum RestoreOutcome {
     /// The original state is back.
     Back,
-    /// It already had the value.
+    /// The file already had the original value.
     WasBack,
-    /// Another process has changed it since, so it is not restored; with its current value.
+    /// Another process has changed the value since, so it is not restored; with the current value.
     Theirs(String),
-    /// It could not be written.
+    /// The value could not be written.
     Refused(String),
     /// The file no longer exists.
     Gone,
@@ -81,7 +81,7 @@ fn write_change(
     match change.read_current(files) {
         Err(refusal) => return Ok(refusal.into()),
         Ok(now) if change.syntax.are_equal(&now, &change.new) => {
-            // An earlier write caused it: it is ours to restore.
+            // An earlier write caused this value, so it must be restored.
             journal.note(&Step::Stands(at, now))?;
             return Ok(WriteOutcome::Set);
         }
@@ -104,7 +104,7 @@ fn write_change(
         return Ok(WriteOutcome::Set);
     }
     if !change.syntax.are_equal(&now, &change.old) {
-        // An unrequested value must not remain. If it does, it is still ours to restore.
+        // An unrequested value must not remain. If it does, it must still be restored.
         let _ = files.write(&change.path, &change.old);
         if !change.read_current(files).is_ok_and(|now| change.syntax.are_equal(&now, &change.old)) {
             return Ok(WriteOutcome::NotKept(now));
@@ -154,11 +154,11 @@ pub fn restore(
 /// The state of one value according to the journal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct State {
-    /// Whether writing or restoring has begun but its end is not recorded.
+    /// Whether a write or restore has begun whose completion is not recorded.
     incomplete: bool,
     /// The value after our write.
     stands: Option<String>,
-    /// Whether a governor was written after it, which may have changed it.
+    /// Whether a governor was written later, which may have changed this value.
     moved_by_governor: bool,
 }
 

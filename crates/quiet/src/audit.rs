@@ -15,7 +15,7 @@ pub struct AuditRow {
     pub knob: &'static Knob,
     /// The result of the inspection.
     pub inspection: Inspection,
-    /// The obstacle to setting it here; `None` if there is no obstacle, or nothing to set.
+    /// The obstacle to setting the knob here; `None` if there is no obstacle, or nothing to set.
     pub needs: Option<Need>,
 }
 
@@ -31,7 +31,7 @@ pub fn audit(context: &KnobContext, names: &[&str]) -> Vec<AuditRow> {
                 && !context.live
                 && !why.is(&NOT_A_GUESTS)
             {
-                // The reason why a running machine lacks it does not apply to a partial copy of files.
+                // The reason why a running machine lacks a knob does not apply to a partial copy of files.
                 *why = text!("quiet-not-captured", "not in this captured tree");
             }
             AuditRow::new(context, knob, inspection)
@@ -51,8 +51,8 @@ impl AuditRow {
         Self { knob, inspection, needs }
     }
 
-    /// Whether it keeps the machine from being quiet. Knobs that only affect a single command do not count. Opt-in
-    /// knobs do not count either, because some users want them as they are.
+    /// Whether the knob prevents the machine from being quiet. Knobs that affect only a single command do not count. Opt-in knobs do not
+    /// count either, because some users want their current values.
     pub fn disturbs(&self) -> bool {
         let the_commands = matches!(&self.inspection.adjustment, Adjustment::ProcessSetting(setting) if setting.is_the_commands())
             || matches!(&self.inspection.adjustment, Adjustment::Compound(CompoundChange::Shield(_)));
@@ -68,7 +68,7 @@ pub fn is_quiet(rows: &[AuditRow]) -> bool {
 /// The requirement for setting a knob.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Need {
-    /// The running machine: the inspected machine was captured.
+    /// The running machine, because a captured tree was inspected.
     #[error("the machine itself, not a capture")]
     ThisMachine,
     /// Root.
@@ -92,7 +92,7 @@ pub enum Need {
 }
 
 impl Need {
-    /// Whether root, here or outside, could set it.
+    /// Whether root, inside or outside this container, could set the knob.
     pub fn is_root(&self) -> bool {
         matches!(self, Need::Root | Need::RootOutside)
     }
@@ -146,7 +146,7 @@ fn compound_need(compound: &CompoundChange) -> Option<Need> {
     (!may).then(missing_rights)
 }
 
-/// The reason why a list of CPUs cannot be kept quiet; `None` if it can.
+/// The reason why a list of CPUs cannot be kept quiet, if any.
 pub fn refuse_cpus(quiet: &CpuList, online: &CpuList, allowed: &CpuList) -> Option<String> {
     let says = |cpus: &CpuList, is, are| format!("{} {}", name_cpus(cpus), agree(cpus.len(), is, are));
     let (unknown, forbidden) = (quiet.difference(online), quiet.difference(allowed));
@@ -157,7 +157,7 @@ pub fn refuse_cpus(quiet: &CpuList, online: &CpuList, allowed: &CpuList) -> Opti
         Some(format!("{which} not available to this process; available: {allowed}"))
     } else if !quiet.is_empty() && online.difference(quiet).is_empty() {
         let all = says(quiet, "is the only CPU", "are all CPUs of this machine");
-        Some(format!("{all}: leave one for everything else"))
+        Some(format!("{all}: leave one CPU for everything else"))
     } else {
         None
     }

@@ -8,16 +8,16 @@ use crate::value_syntax::ValueSyntax;
 /// A value to change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
-    /// The knob to which it belongs.
+    /// The knob to which the value belongs.
     pub knob: String,
     /// The file's path on the machine.
     pub path: String,
-    /// The format of its value.
+    /// The format of the file's value.
     #[serde(rename = "form")]
     pub syntax: ValueSyntax,
-    /// Its previous value.
+    /// The previous value.
     pub old: String,
-    /// Its new value.
+    /// The new value.
     pub new: String,
 }
 
@@ -46,17 +46,17 @@ impl Change {
         Some(Self { knob: knob.to_owned(), path: path.to_owned(), syntax, new: old.clone(), old })
     }
 
-    /// Whether it is such a watched value.
+    /// Whether this is a watched value.
     pub fn is_watched(&self) -> bool {
         self.syntax.are_equal(&self.old, &self.new)
     }
 
-    /// Whether writing it changes another value: setting a governor of intel_pstate resets `no_turbo`.
+    /// Whether writing the value also changes another one: setting a governor of intel_pstate resets `no_turbo`.
     pub fn moves_others(&self) -> bool {
         self.path.ends_with("/scaling_governor")
     }
 
-    /// The file's value now.
+    /// The current value of the file.
     pub fn read_current(&self, files: &dyn Files) -> Result<String, Refusal> {
         let text = files.read(&self.path)?;
         Ok(self.syntax.parse(&text).unwrap_or(text))

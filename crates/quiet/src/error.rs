@@ -31,7 +31,7 @@ pub enum Error {
     /// The journal cannot be read or written.
     #[error(transparent)]
     Journal(#[from] journal::Error),
-    /// Nothing would restore the settings if this process were killed, or restoring them at the end would fail.
+    /// Nothing could restore the settings if this process were killed, or restoring them at the end would fail.
     #[error("nothing was changed, because changes could not be restored: {0}")]
     Unguarded(Obstacle),
     /// A compound change cannot be applied.
@@ -43,7 +43,7 @@ pub enum Error {
     /// These CPUs cannot be kept quiet.
     #[error("--cpus {0}: {1}")]
     Cpus(CpuList, String),
-    /// An existing session does not provide the requested settings: what is missing, and the remedy.
+    /// An existing session does not provide the requested settings, with the missing settings and the remedy.
     #[error("{0}")]
     Existing(String),
     /// Named knobs that cannot be set, each with the reason.
@@ -63,7 +63,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether it is a usage error: the command line requested something that does not exist.
+    /// Whether this is a usage error, that is, the command line requested something that does not exist.
     pub fn is_usage(&self) -> bool {
         matches!(self, Error::NoCpus | Error::Cpus(..))
     }

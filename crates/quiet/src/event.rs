@@ -1,4 +1,4 @@
-//! Events that a session reports while it begins and ends.
+//! Events that a session reports when it begins and when it ends.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::journal::JournalContents;
 /// An event that the caller should handle or report while knobs are set.
 #[derive(Debug, thiserror::Error)]
 pub enum Event<'a> {
-    /// No guardian could be started, which would restore the settings if this process were killed.
+    /// No guardian could be started. Therefore, nothing restores the settings if this process is killed.
     #[error(
         "no guardian could be started: if linespeed is killed, restore the knobs with linespeed quiet --restore"
     )]
@@ -35,7 +35,7 @@ pub enum Event<'a> {
 fn not_restored(Change { old, .. }: &Change, outcome: &RestoreOutcome) -> String {
     match outcome {
         RestoreOutcome::Theirs(now) => {
-            format!("another process set it to {now} meanwhile, so it was not restored to {old}")
+            format!("another process has set it to {now}, so it was not restored to {old}")
         }
         RestoreOutcome::Refused(why) => {
             format!("cannot be restored to {old}: {why}; try again: linespeed quiet --restore")
@@ -48,7 +48,7 @@ fn not_restored(Change { old, .. }: &Change, outcome: &RestoreOutcome) -> String
 pub type Listener = fn(Event);
 
 impl Event<'_> {
-    /// Whether some of our settings may still be in effect.
+    /// Whether some of this session's settings may still be in effect.
     pub fn leaves_something(&self) -> bool {
         match self {
             Event::RestoreFailed(_) => true,

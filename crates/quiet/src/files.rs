@@ -47,7 +47,7 @@ pub(crate) fn may_write(path: &Path) -> bool {
     accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_ok()
 }
 
-/// A machine's files, by their path on the machine: the files below a root, unless an implementation replaces them.
+/// A machine's files, by their path on the machine: the files under a root, unless an implementation replaces them.
 pub trait Files: Sync {
     /// The machine.
     fn root(&self) -> &Root;
@@ -64,7 +64,7 @@ pub trait Files: Sync {
         })
     }
 
-    /// Writes a value to an existing file. One `write` call: sysfs expects the whole value at once.
+    /// Writes a value to an existing file with one `write` call, because sysfs expects the whole value at once.
     fn write(&self, path: &str, value: &str) -> Result<(), Refusal> {
         let refused = |error: std::io::Error| Refusal::new(path, &error);
         let root = self.root();
@@ -82,7 +82,7 @@ pub trait Files: Sync {
         }
     }
 
-    /// Names in a directory, `cpu2` before `cpu10`; empty if it cannot be read.
+    /// The names in a directory, `cpu2` before `cpu10`; empty if the directory cannot be read.
     fn list(&self, folder: &str) -> Vec<String> {
         self.root().list(folder)
     }
@@ -100,14 +100,14 @@ pub trait Files: Sync {
     }
 }
 
-/// The files below a [`Root`].
+/// The files under a [`Root`].
 #[derive(Debug)]
 pub struct Tree<'a> {
     root: &'a Root,
 }
 
 impl<'a> Tree<'a> {
-    /// Uses the files below this root.
+    /// Uses the files under this root.
     pub fn new(root: &'a Root) -> Self {
         Self { root }
     }

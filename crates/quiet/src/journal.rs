@@ -1,9 +1,9 @@
 //! The journal records changes on disk before the first write, so that a later process can revert them.
 //!
 //! The journal is a file of JSON lines. The first line, the header, contains every value to be changed with its old
-//! value, and is on disk before anything is written. Further lines are appended before and after each write. If a value
-//! is neither the old nor the new one, it was therefore set by us if we were just writing it, and otherwise by someone
-//! else.
+//! value, and is on disk before anything is written. Further lines are appended before and after each write. Therefore,
+//! a value that is neither the old nor the new one was set by us if the journal shows an incomplete write, and
+//! otherwise by another process.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -20,7 +20,7 @@ use crate::state_directory::{self, JOURNAL};
 
 /// The version of the layout that this program writes.
 const VERSION: u32 = 1;
-/// Maximum length of a journal, which has some ten thousand values on the largest machines.
+/// Maximum length of a journal. On the largest machines, a journal contains about ten thousand values.
 const LONGEST: u64 = 64 << 20;
 
 /// The first line.
@@ -32,7 +32,7 @@ pub struct JournalHeader {
     pub boot: String,
     /// The writing process.
     pub pid: u32,
-    /// Its command line, which identifies it for users.
+    /// The command line of that process, which identifies it for users.
     pub command: String,
     /// The time, in the format of a record.
     pub date: String,
@@ -48,20 +48,20 @@ pub struct JournalHeader {
 pub enum Step {
     /// A value is about to be written.
     Writing(usize),
-    /// It was written, with the resulting value, which may differ from the written one.
+    /// The value was written, with the resulting value, which may differ from the written one.
     Stands(usize, String),
-    /// It was refused, with the reason; the file is unchanged.
+    /// The write was refused, with the reason; the file is unchanged.
     Refused(usize, String),
-    /// It is about to be restored.
+    /// The value is about to be restored.
     PuttingBack(usize),
-    /// It is restored.
+    /// The value is restored.
     Back(usize),
-    /// Everything is written.
+    /// All values are written.
     Applied,
     /// This compound change is about to be applied, in addition to the values.
     #[serde(rename = "undertaking")]
     Compound(CompoundChange),
-    /// None of the changes is in effect any more, and the journal is about to be removed.
+    /// All changes have been reverted, and the journal is about to be removed.
     #[serde(rename = "over")]
     Finished,
 }
@@ -99,7 +99,7 @@ pub struct Journal {
     file: File,
     /// The written text, in complete lines, from which a damaged file is rewritten.
     text: Vec<u8>,
-    /// Whether this copy was made before the steps and therefore has only the header.
+    /// Whether this handle was duplicated before any step and therefore has only the header.
     without_steps: bool,
 }
 
@@ -126,7 +126,7 @@ impl Journal {
         }
     }
 
-    /// Another handle of the same file, for a process that does not learn of later steps.
+    /// Another handle of the same file, for a process that does not receive later steps.
     pub fn duplicate(&self) -> io::Result<Self> {
         let file = self.another_descriptor()?;
         Ok(Self { path: self.path.clone(), file, text: self.text.clone(), without_steps: true })
@@ -213,8 +213,8 @@ impl Journal {
         Ok(Some((Self { path, file, text, without_steps: false }, contents)))
     }
 
-    /// Appends a step. If the process is killed meanwhile, an incomplete line may remain. On a full disk, the line is
-    /// removed again.
+    /// Appends a step. If the process is killed during the write, an incomplete line may remain. If the disk is full,
+    /// the incomplete line is removed.
     pub fn note(&mut self, step: &Step) -> Result<(), Error> {
         let text = line(step).map_err(|error| Error::System(self.path.clone(), error))?;
         match self.file.write_all(text.as_bytes()) {
@@ -231,8 +231,8 @@ impl Journal {
 
     /// Removes the journal after everything was restored.
     pub fn end(mut self) -> Result<(), Error> {
-        // For a guardian that has the journal open: it must not be written again. On a full disk, it is written again
-        // and recognized as finished.
+        // This tells a guardian that has the journal open not to write it again. On a full disk, the journal is written
+        // again but recognized as finished.
         let _ = self.note(&Step::Finished);
         if !self.is_at_its_path() {
             // It belongs to another user, who may remove it.
@@ -300,13 +300,13 @@ pub fn read(folder: &Path) -> Result<Option<JournalContents>, Error> {
     Ok(read_whole(folder, os::effective_user())?.map(|(contents, _)| contents))
 }
 
-/// The journal in one of root's directories, which others can read but only root can write.
+/// The journal in one of root's directories, which all users can read but only root can write.
 pub fn read_of_root(folder: &Path) -> Result<Option<JournalContents>, Error> {
     match std::fs::symlink_metadata(folder) {
         Ok(there) if there.is_dir() && there.uid() == 0 && there.mode() & 0o022 == 0 => {
             Ok(read_whole(folder, 0)?.map(|(contents, _)| contents))
         }
-        // In any case, it does not belong to root.
+        // In any case, the file does not belong to root.
         _ => Ok(None),
     }
 }
@@ -346,7 +346,7 @@ fn read_whole(folder: &Path, owner: u32) -> Result<Option<(JournalContents, Vec<
     Ok(Some((contents, text)))
 }
 
-/// Parses a journal; the error says why it is invalid.
+/// Parses a journal; the error explains why the journal is invalid.
 fn parse(text: &[u8]) -> Result<JournalContents, String> {
     let text = std::str::from_utf8(text).map_err(|_| "it is not a text file")?;
     let mut lines = text.split_inclusive('\n');
@@ -405,7 +405,7 @@ impl JournalContents {
         format!("{self} before the last boot, which reset them; the boot-time settings apply")
     }
 
-    /// Compound changes in addition to the values, in reverse order, in which they must be undone.
+    /// Compound changes in addition to the values, in the (reverse) order in which they must be undone.
     pub fn compound_changes(&self) -> impl Iterator<Item = &CompoundChange> {
         self.steps.iter().rev().filter_map(|step| match step {
             Step::Compound(compound) => Some(compound),

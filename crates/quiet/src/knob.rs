@@ -1,4 +1,4 @@
-//! The common parts of knobs: inspection, assessment, and conversion to changes.
+//! The common parts of all knobs: inspection, assessment, and conversion to changes.
 
 use std::collections::BTreeSet;
 
@@ -17,32 +17,33 @@ use crate::value_syntax::ValueSyntax;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Knob {
-    /// Its name on the command line.
+    /// The knob's name on the command line.
     pub name: &'static str,
-    /// The way in which it affects results.
+    /// How the knob affects results.
     #[serde(default)]
     pub class: KnobClass,
     /// The condition for setting it.
     #[serde(default)]
     pub set: SetWhen,
-    /// Its known effect on measurements, in one sentence.
+    /// The known effect on measurements, in one sentence.
     pub effect: &'static str,
-    /// The reason why some users would not set it; `None` if undisputed.
+    /// The reason why some users would not set the knob; `None` if undisputed.
     pub disputed: Option<&'static str>,
-    /// The reason why a machine may not have it.
+    /// The reason why a machine may lack the knob.
     pub absent: &'static str,
     /// The method of inspection.
     #[serde(default)]
     pub inspect: Inspect,
 }
 
-/// Returns its state and the changes to this value, only for the given CPUs if any.
+/// Returns the state of a knob and the changes to a value, for all CPUs or only for the given ones.
 pub type SetTo = fn(&Knob, &KnobContext, &str, Option<&CpuList>) -> Seen;
 
-/// The state of a knob, and the steadier value; `None` if this machine lacks it, an error if it cannot be read.
+/// The state of a knob, and the steadier value; `None` if this machine lacks the knob, an error if the knob cannot be
+/// read.
 pub type Seen = Result<Option<Inspection>, Refusal>;
 
-/// The way in which a knob is inspected.
+/// How a knob is inspected.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "kebab-case", bound = "'de: 'static")]
 pub enum Inspect {
@@ -50,10 +51,11 @@ pub enum Inspect {
     File(FileValue),
     /// Several files with the same word.
     Words(WordFiles),
-    /// A special function, and another one that sets it to a given value if it has values other than the steadier one.
+    /// A special function and, if the knob can have values other than the steadier one, a second function that sets a
+    /// given value.
     #[serde(skip)]
     With(fn(&Knob, &KnobContext) -> Seen, Option<SetTo>),
-    /// Inspection is impossible, because no machine has it.
+    /// The knob cannot be inspected, because no machine has it.
     #[default]
     Unknown,
 }
@@ -106,7 +108,7 @@ pub enum SetWhen {
     /// With all other knobs.
     #[default]
     Always,
-    /// Only when named: it removes something from the machine that other users may need.
+    /// Only when named, because the setting may disable something that other users need.
     Named,
     /// Only if quiet CPUs are given: otherwise, there is nothing to set.
     CpusNamed,
@@ -120,12 +122,12 @@ impl FileValue {
 }
 
 impl Knob {
-    /// Whether it is only set when named.
+    /// Whether the knob is set only when named.
     pub fn only_when_named(&self) -> bool {
         self.set == SetWhen::Named
     }
 
-    /// Its state, and the steadier value.
+    /// The state of the knob, and the steadier value.
     pub fn inspect(&self, context: &KnobContext) -> Inspection {
         let inspection = self.conclude(match &self.inspect {
             Inspect::File(file) => self.file_towards(context, file, file.steadier).map(|seen| {
@@ -145,8 +147,8 @@ impl Knob {
         }
     }
 
-    /// Its state, and the changes to the value in a finding, which is not necessarily the steadier one: boost on, huge
-    /// pages always.
+    /// The state of the knob, and the changes to the value in a finding. This is not necessarily the steadier value:
+    /// examples are boost on, and huge pages always.
     pub fn set_to(&self, context: &KnobContext, wanted: &KnobValue) -> Inspection {
         let Some(value) = &wanted.value else { return self.inspect(context) };
         let cpus = wanted.cpus.as_ref();
@@ -253,15 +255,15 @@ pub struct PlannedWords {
     pub changes: Vec<Change>,
 }
 
-/// The way in which a knob affects results.
+/// How a knob affects results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KnobClass {
     /// The core clock.
     Clock,
-    /// CPU time that other tasks take from a program, and keeping them off its CPUs.
+    /// CPU time that other tasks take from a program, which can be kept off the program's CPUs.
     OtherTasks,
-    /// Overhead of the kernel, which is not visible in the time used by other tasks.
+    /// Kernel overhead, which does not appear in the CPU time of other tasks.
     Kernel,
     /// Time taken by the hypervisor or the firmware.
     Hypervisor,
@@ -290,7 +292,7 @@ pub struct KnobContext<'a> {
     pub own: Option<ProcessAttributes>,
     /// The possible shield for the quiet CPUs, or the reason why there is none; `None` if no CPU was named.
     pub shield: Option<Result<Shield, String>>,
-    /// Whether the values persist after this process ends, which rules out process-lifetime settings.
+    /// Whether the values persist after this process exits, which excludes process-lifetime settings.
     pub stays: bool,
 }
 
@@ -365,7 +367,7 @@ pub struct Inspection {
     pub steadier: Option<Text>,
     /// Its state.
     pub state: State,
-    /// The way to set it.
+    /// How to set the knob.
     pub adjustment: Adjustment,
     /// Other remarks, such as the reason if experts disagree.
     pub notes: Vec<Text>,
@@ -374,17 +376,17 @@ pub struct Inspection {
 /// The state of a knob.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// As steady as it gets.
+    /// The knob is as steady as possible.
     Steady,
-    /// It adds noise.
+    /// The knob adds noise.
     Noisy,
-    /// This machine does not have it, with the consequence.
+    /// This machine does not have the knob, with the consequence.
     Absent(Text),
-    /// It could not be read, with the reason.
+    /// The knob could not be read, with the reason.
     Unseen(Text),
 }
 
-/// The way in which a knob is set.
+/// How a knob is set.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Adjustment {
     /// Nothing to do.
@@ -393,7 +395,7 @@ pub enum Adjustment {
     Write(Vec<Change>),
     /// A setting that remains in effect as long as a process holds it.
     ProcessSetting(ProcessSetting),
-    /// A change of more than a value, which is undone afterwards.
+    /// A compound change, which is undone afterwards.
     Compound(CompoundChange),
     /// Only at boot, with the exact parameters.
     BootParameters(String),
@@ -401,7 +403,7 @@ pub enum Adjustment {
     Manual(Text),
 }
 
-/// A setting with the lifetime of a process, for that process or for the machine.
+/// A setting that lasts as long as a process, and affects that process or the whole machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProcessSetting {
     /// `/dev/cpu_dma_latency` held open with this many microseconds.
@@ -419,7 +421,7 @@ pub enum ProcessSetting {
 }
 
 impl ProcessSetting {
-    /// The name of its knob.
+    /// The name of the knob that makes this setting.
     pub fn knob(&self) -> &'static str {
         match self {
             ProcessSetting::DmaLatency(_) => "idle-states",
@@ -431,14 +433,14 @@ impl ProcessSetting {
         }
     }
 
-    /// Whether it affects only a command, and nothing else on the machine.
+    /// Whether the setting affects only a command, and nothing else on the machine.
     pub fn is_the_commands(&self) -> bool {
         !matches!(self, ProcessSetting::DmaLatency(_))
     }
 }
 
 impl Inspection {
-    /// The inspection of a knob that is as steady as it gets.
+    /// The inspection of a knob that is as steady as possible.
     pub fn steady(now: impl Into<Text>) -> Self {
         Self {
             now: now.into(),
@@ -449,7 +451,7 @@ impl Inspection {
         }
     }
 
-    /// The inspection of a noisy knob, with the steadier value and the way to set it.
+    /// The inspection of a noisy knob, with the steadier value and the way to set this value.
     pub fn noisy(now: impl Into<Text>, steadier: impl Into<Text>, adjustment: Adjustment) -> Self {
         Self { steadier: Some(steadier.into()), state: State::Noisy, adjustment, ..Self::steady(now) }
     }

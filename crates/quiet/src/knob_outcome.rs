@@ -11,29 +11,29 @@ use serde::Serialize;
 /// The outcome of one knob.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct KnobOutcome {
-    /// Its name.
+    /// The knob's name.
     pub knob: &'static str,
-    /// Its previous value.
+    /// The previous value.
     pub old: String,
-    /// Its current value.
+    /// The current value.
     pub new: String,
     /// Number of values set; 0 for a process-lifetime setting.
     pub values: usize,
-    /// The reason why it is not set; `None` if it is.
+    /// The reason why the knob is not set; `None` if it is set.
     pub why_not: Option<Text>,
-    /// Whether the user must set it, at boot or manually.
+    /// Whether the user must set the knob, at boot or manually.
     pub advice: bool,
     /// A remark about a successfully set knob.
     pub note: Option<Text>,
 }
 
 impl KnobOutcome {
-    /// Whether it has the requested value.
+    /// Whether the knob has the requested value.
     pub fn is_done(&self) -> bool {
         self.why_not.is_none()
     }
 
-    /// Whether it should have been set but is not.
+    /// Whether the knob should have been set but is not.
     pub fn is_missing(&self) -> bool {
         self.why_not.is_some() && !self.advice
     }

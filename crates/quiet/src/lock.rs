@@ -14,7 +14,7 @@ use crate::state_directory::DirectoryError;
 /// Maximum duration of a check for the lock's holder, even on a busy machine.
 const A_LOOK: Duration = Duration::from_millis(50);
 
-/// The exclusive permission to change knobs, which is passed on to the guardian.
+/// The exclusive permission to change knobs. It is passed on to the guardian.
 #[derive(Debug)]
 pub struct Lock {
     file: File,
@@ -26,8 +26,7 @@ impl Lock {
         Self::take_within(A_LOOK, folder, command)
     }
 
-    /// Takes the lock within this time: another process that checks for the holder also takes the lock briefly
-    /// (shared).
+    /// Takes the lock within this time. A process that checks for the holder also takes the lock briefly (shared).
     fn take_within(patience: Duration, folder: &Path, command: &str) -> Result<Self, Error> {
         let path = folder.join(LOCK);
         let system = |error: io::Error| Error::Directory(DirectoryError::Unwritable(path.clone(), error));
@@ -60,7 +59,7 @@ impl Lock {
         Ok(Self { file })
     }
 
-    /// Its descriptor, which a guardian keeps open.
+    /// The descriptor of the lock file, which a guardian keeps open.
     pub fn descriptor(&self) -> i32 {
         self.file.as_raw_fd()
     }

@@ -23,13 +23,13 @@ const MOST_NESTED: usize = 10_000;
 /// The holder of the lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
-    /// The session's process and its text in the lock; `None` if the lock file is empty. After the process has ended,
+    /// The session's process and its text in the lock file; `None` if the file is empty. After this process has exited,
     /// its guardian holds the lock.
     session: Option<(u32, String)>,
 }
 
 impl Holder {
-    /// The current holder; `None` if there is none, or if this user may not see it.
+    /// The current holder; `None` if there is none, or if this user may not see the lock.
     pub fn find(folder: &Path) -> Option<Self> {
         let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
         let mut file = OpenOptions::new().read(true).custom_flags(flags).open(folder.join(LOCK)).ok()?;
@@ -40,7 +40,7 @@ impl Holder {
         Some(Self::read(&mut file))
     }
 
-    /// The permanent holder, if any. Waits for a guardian that is restoring.
+    /// The permanent holder, if any. Waits for a guardian that is restoring values.
     pub fn find_lasting(folder: &Path) -> Option<Self> {
         let from = Instant::now();
         loop {
@@ -52,7 +52,7 @@ impl Holder {
         }
     }
 
-    /// Reads the holder from the text in the lock.
+    /// Reads the holder from the text in the lock file.
     pub(crate) fn read(file: &mut File) -> Self {
         let mut text = String::new();
         let _ = file.take(4096).read_to_string(&mut text);
@@ -61,7 +61,7 @@ impl Holder {
         Self { session: session.and_then(|(pid, command)| Some((pid.parse().ok()?, command.to_owned()))) }
     }
 
-    /// The holder for a session's process, while it runs.
+    /// The holder for a session's process, as long as that process runs.
     pub(crate) fn of_session(header: &JournalHeader) -> Option<Self> {
         is_alive(header.pid).then(|| Self { session: Some((header.pid, header.command.clone())) })
     }
@@ -81,7 +81,7 @@ impl Holder {
         self.pid().is_none_or(is_alive)
     }
 
-    /// The action that is required before anyone else can change knobs.
+    /// The action that is required before another process can change knobs.
     pub(crate) fn way_out(&self) -> &'static str {
         if self.lives() { "wait for it to finish, or stop it" } else { "wait until it has restored them" }
     }

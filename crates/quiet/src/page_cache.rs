@@ -4,8 +4,8 @@ use std::io;
 
 const DROP: &str = "/proc/sys/vm/drop_caches";
 
-/// Drops the kernel's page cache of the whole machine. Dirty pages are written first, because only clean pages can be
-/// dropped.
+/// Drops the kernel's page cache of the whole machine. Dirty pages are written to disk first, because only clean pages
+/// can be dropped.
 pub fn drop_all() -> Result<(), PageCacheError> {
     // SAFETY: the call takes no arguments and cannot fail.
     unsafe { libc::sync() };
@@ -18,10 +18,10 @@ pub fn drop_all() -> Result<(), PageCacheError> {
 /// The reason why the page cache cannot be dropped.
 #[derive(Debug, thiserror::Error)]
 pub enum PageCacheError {
-    /// The kernel refused to drop it.
+    /// The kernel refused to drop the cache.
     #[error("--drop-caches: {}: {}", DROP, .0)]
     Drop(io::Error),
-    /// This user, or this container, may not drop it.
+    /// This user, or any user in this container, may not drop the cache.
     #[error("--drop-caches: {}: requires root outside a container", DROP)]
     MayNotDrop,
 }

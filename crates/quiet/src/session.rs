@@ -27,8 +27,9 @@ pub struct Request {
     pub folder: PathBuf,
     /// This boot, from `/proc/sys/kernel/random/boot_id`.
     pub boot: String,
-    /// The command line, to identify the session. It is complete in the lock, which only its owner can read. In the
-    /// journal, which everyone can read if it belongs to root, it lacks the arguments of the command that it runs.
+    /// The command line, which identifies the session. The lock file, which only its owner can read, contains the
+    /// complete command line. The journal, which all users can read if it belongs to root, omits the arguments of the
+    /// tuned command.
     pub command: String,
     /// The time.
     pub date: String,
@@ -41,7 +42,7 @@ pub struct Request {
 pub struct Session {
     journal: Journal,
     guardian: Option<Guardian>,
-    /// File descriptors reserved for restoring, so that it works regardless of the number of open files.
+    /// File descriptors reserved for restoring, which therefore works regardless of the number of open files.
     spare: Vec<File>,
     folder: PathBuf,
     _lock: Lock,
@@ -64,8 +65,8 @@ fn add_watched(files: &dyn Files, mut changes: Vec<Change>) -> Vec<Change> {
     changes
 }
 
-/// Restores the values in a journal, and removes the journal when none of our values remains in effect. Returns the
-/// outcome of each value.
+/// Restores the values in a journal, and removes the journal once all our values are reverted. Returns the outcome of
+/// each value.
 pub fn restore(files: &dyn Files, folder: &Path) -> Result<Vec<(Change, RestoreOutcome)>, Error> {
     let resumed = Journal::resume(folder)?;
     let Some((journal, contents)) = resumed else { return Ok(Vec::new()) };
@@ -99,8 +100,8 @@ pub fn forget(folder: &Path) -> Result<(), Error> {
     Ok(resumed.map_or(Ok(()), |(journal, _)| journal.end())?)
 }
 
-/// Restores all values set by this process or by the process that started this guardian, regardless of the journal on
-/// disk: if it was replaced with an untrusted file, the open file and the text in memory are used.
+/// Restores all values that were set by this process or by the process that started this guardian. If the journal on
+/// disk was replaced with an untrusted file, the open file and the text in memory are used instead.
 fn restore_own(
     files: &dyn Files,
     folder: &Path,
@@ -122,9 +123,9 @@ const SPARE: usize = 4;
 /// The guardian's name in the kernel.
 const NAME: &CStr = c"linespeed-quiet";
 
-/// Starts the process that restores everything when this one has ended for any reason, and reserves file descriptors
-/// for restoring. There is no guardian if this process already has several threads, which a forked copy would not have,
-/// or if it is the init of its namespace, whose other processes end with it.
+/// Starts the process that restores everything after this one has ended for any reason, and reserves file descriptors
+/// for restoring. There is no guardian if this process already has several threads, because a forked copy would lack
+/// them, or if this process is the init of its namespace, because all processes of the namespace end with init.
 fn guard(
     files: &dyn Files,
     lock: &Lock,

@@ -1,5 +1,6 @@
 //! Settings that linespeed has already made on this machine, and their owner: this user's settings, from journal and
-//! lock, or root's, whose journal everyone may read. Only one session exists at a time, so the existing settings
+//! lock, or root's settings, because every user may read root's
+//! journal. Only one session exists at a time, so the existing settings
 //! determine what another session may do.
 
 use std::fmt;
@@ -27,12 +28,12 @@ pub enum Leftover {
     OtherBoot(JournalContents),
     /// Values that persist on request.
     Standing(JournalContents),
-    /// Values of a process that has not restored them, because it still runs or has died.
+    /// Values of a process that has not restored them because it is still running or was killed.
     Orphaned(JournalContents),
 }
 
-/// Examines the values in the journal, without taking the lock or changing anything. Another user's directory contains
-/// no values of this user.
+/// Examines the values in the journal without taking the lock or changing anything. A directory of another user
+/// contains no values of this user.
 pub fn find_leftover(folder: &Path, boot: &str) -> Result<Leftover, Error> {
     if state_directory::is_foreign(folder) {
         return Ok(Leftover::Nothing);
@@ -110,7 +111,7 @@ impl Standing {
         }
     }
 
-    /// Its values.
+    /// The new values.
     pub fn changes(&self) -> &[Change] {
         self.contents().map_or(&[], |contents| &contents.header.changes)
     }
@@ -151,7 +152,7 @@ impl Standing {
     }
 }
 
-/// Describes by whom and since when they were set, and what to do.
+/// Describes the owner of the settings, when they were made, and how to restore them.
 impl fmt::Display for Standing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let roots = self.is_roots;
@@ -177,19 +178,19 @@ impl fmt::Display for Standing {
     }
 }
 
-/// Describes in one line what an earlier session of this user or of root left behind; `None` if nothing remains. An
-/// error describes the obstacle to setting anything, with its remedy.
+/// Describes in one line the leftover settings of an earlier session of this user or of root; `None` if there are none.
+/// An error describes the obstacle to setting anything, with the remedy.
 pub fn describe_leftover(folder: &Path, boot: &str) -> Result<Option<String>, Error> {
     let own = Standing::find(folder, boot)?;
     let standing = if own.contents().is_some() { Some(own) } else { Standing::of_root(boot) };
     Ok(standing.map(|standing| standing.to_string()))
 }
 
-/// Handles knobs set by a parent process or by an earlier `--apply`: another session changes nothing else on the
-/// machine, and only applies the settings of its command.
+/// Handles knobs that were set by a parent process or by an earlier `--apply`. In this case, another session changes
+/// nothing else on the machine and applies only the settings of its command.
 impl Standing {
-    /// Settings in effect during a session with this purpose; `None` if there are none. Settings of another user are an
-    /// error, and so are persistent ones if this session should also persist.
+    /// The existing settings during a session with this purpose; `None` if there are none. Settings of another user are
+    /// an error, as are persistent settings if this session should also persist.
     pub(crate) fn beside(folder: &Path, boot: &str, purpose: Purpose) -> Result<Option<Self>, Error> {
         let found = Self::look(folder, boot);
         if let Some(holder) = &found.holder {
@@ -206,7 +207,7 @@ impl Standing {
         }
     }
 
-    /// The parent process, if the session belongs to it.
+    /// The parent process, if the settings belong to it.
     fn parent(&self) -> Option<u32> {
         self.holder.as_ref()?.ancestor()
     }
@@ -221,7 +222,7 @@ impl Standing {
     }
 
     /// Removes everything except the command's own settings from the plan, and returns the knobs that remain unset.
-    /// Fails if knobs were named, or if the CPUs are not quiet now.
+    /// Fails if the user named knobs, or if the requested CPUs are not quiet.
     pub(crate) fn keep_to_the_commands(
         &self,
         plan: &mut TuningPlan,
@@ -253,8 +254,8 @@ impl Standing {
         }
     }
 
-    /// Describes what this session does during the other one: only process-lifetime settings are made, and these knobs
-    /// remain unset.
+    /// Describes this session, which runs during the other one: it makes only process-lifetime settings, and these
+    /// knobs remain unset.
     pub(crate) fn describe_beside(&self, held: &[&str], open: &[&str]) -> String {
         let is_parents = self.parent().is_some();
         let already = if is_parents { "already made quiet by" } else { "already set by" };
@@ -270,7 +271,7 @@ impl Standing {
     }
 }
 
-/// The CPUs that are not reserved for this process; if it may run on all CPUs, none were reserved.
+/// The CPUs that are not reserved for this process. If this process may run on all CPUs, no CPUs are reserved.
 fn not_quiet(wanted: &CpuList, context: &KnobContext) -> Option<CpuList> {
     let own = context.own.as_ref().map(|own| own.affinity.clone()).unwrap_or_default();
     let given = if context.online.is_subset(&own) { CpuList::new() } else { own };

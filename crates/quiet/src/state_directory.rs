@@ -34,7 +34,8 @@ fn can_be_written(folder: &Path) -> bool {
     folder.ancestors().find(|folder| folder.symlink_metadata().is_ok()).is_some_and(may_write)
 }
 
-/// Whether a directory belongs to another user, as after `su` without `-`. It then contains no files of this user.
+/// Whether a directory belongs to another user, for example after `su` without `-`. Such a directory contains no files
+/// of this user.
 pub fn is_foreign(folder: &Path) -> bool {
     let me = os::effective_user();
     match std::fs::symlink_metadata(folder) {
@@ -49,13 +50,13 @@ pub enum DirectoryError {
     /// The system refuses something at this path.
     #[error("the original settings cannot be saved, so nothing was changed: {}: {}", .0.display(), unwritable(.1))]
     Unwritable(PathBuf, io::Error),
-    /// It is not a directory.
+    /// The path is not a directory.
     #[error("{0}: not a directory")]
     NotAFolder(PathBuf),
     /// The lock is not a regular file.
     #[error("{0}: not a regular file; check it, then remove it")]
     NotAFile(PathBuf),
-    /// Users other than its owner may write there.
+    /// Users other than the owner may write to the directory.
     #[error("{0}: writable by other users, so it is not used; run chmod go-w on it, or remove it")]
     WritableByOthers(PathBuf),
 }

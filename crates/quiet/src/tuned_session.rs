@@ -72,11 +72,11 @@ pub fn read_boot_id() -> String {
     Root::live().text("/proc/sys/kernel/random/boot_id").unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// Knobs that stay set until [`TunedSession::end`] or a drop restores them.
+/// Knobs that remain set until [`TunedSession::end`] is called or this value is dropped.
 #[derive(Debug)]
 pub struct TunedSession {
     session: Option<Session>,
-    /// `/dev/cpu_dma_latency`, which is in force while it is open.
+    /// The open `/dev/cpu_dma_latency`, whose limit applies until the file is closed.
     latency: Option<File>,
     outcomes: Vec<KnobOutcome>,
     /// Whether a compound change is in effect.
@@ -85,7 +85,7 @@ pub struct TunedSession {
     pub settings: Vec<ProcessSetting>,
     /// The shield that the command will enter.
     shield: Option<Shield>,
-    /// The notice about another session, during which this one changes nothing on the machine.
+    /// The notice that another session exists, during which this session changes nothing on the machine.
     pub beside: Option<String>,
     listener: Listener,
 }
@@ -264,7 +264,7 @@ impl TunedSession {
         self.outcomes.iter().filter(|outcome| !outcome.advice).map(knob).collect()
     }
 
-    /// Leaves the values in effect. Returns whether there are any.
+    /// Leaves the values in effect. Returns whether any values remain set.
     pub fn leave(mut self) -> bool {
         let Some(session) = self.session.take() else { return false };
         let stands = self.compound_applied
@@ -313,8 +313,8 @@ fn refuse_unset(plan: &TuningPlan, named: bool) -> Result<(), Error> {
     Err(Error::NotSet { knobs: plan.not_set.clone(), restored: false })
 }
 
-/// Restores settings left by a dead process, and discards those from another boot. Returns whether values may have
-/// changed. Values that persist on request are not changed, and prevent a new session.
+/// Restores settings left behind by a dead process, and discards settings from another boot. Returns whether values may
+/// have changed. Values that persist on request are not changed; they prevent a new session.
 fn clean_up(caller: &Caller, folder: &Path, boot: &str, tree: &Tree) -> Result<bool, Error> {
     match find_leftover(folder, boot)? {
         Leftover::Nothing => Ok(false),

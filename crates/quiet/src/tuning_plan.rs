@@ -30,7 +30,7 @@ pub struct Wanted<'a> {
     pub purpose: Purpose,
     /// The CPUs to keep quiet.
     pub cpus: Option<&'a CpuList>,
-    /// The value for the one named knob, if it is not the steadier value.
+    /// The value for the single named knob, if that is not the steadier value.
     pub value: Option<&'a KnobValue>,
 }
 
@@ -195,7 +195,7 @@ pub fn prepare_context<'a>(
     }
 }
 
-/// Whether this setting can be held for this purpose.
+/// Whether this setting can remain in effect for this purpose.
 fn fits(setting: &ProcessSetting, purpose: Purpose) -> bool {
     match purpose {
         Purpose::Persistent => false,

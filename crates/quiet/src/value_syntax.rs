@@ -1,4 +1,4 @@
-//! The value format of a file: the value read may differ from the value written only in its spelling.
+//! The value format of a file. The kernel may spell the value differently when it is read back.
 
 use record::CpuList;
 use serde::{Deserialize, Serialize};

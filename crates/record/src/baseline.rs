@@ -18,7 +18,7 @@ pub const BASELINE_VERSION: u32 = 1;
 pub struct Baseline {
     /// [`BASELINE_VERSION`] of the program that wrote this baseline.
     pub baseline: u32,
-    /// The program that wrote it.
+    /// The program that wrote this baseline.
     pub tool: Tool,
     /// When the baseline was written, RFC 3339 in UTC.
     pub made: String,

@@ -11,7 +11,7 @@ use crate::text::Text;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BoundBy {
-    /// Only the speed of its own CPUs.
+    /// Only the speed of its CPUs.
     Cpu,
     /// Loads that missed all caches.
     MemoryLatency,
@@ -135,14 +135,14 @@ impl BoundBy {
     }
 }
 
-/// What a command was bound by.
+/// The limiting factor of a command, with its evidence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Bound {
     /// `cpu`, `memory-latency`, `memory-bandwidth`, `frontend`, `branches`, `waiting`, `cpu-contention`, `too-few-cpus`, `kernel`,
     /// `quota`, `one-thread`, `imbalance`, `stolen`, `lock`, `cache`, `own-threads`, `clock`, `idle`, `unknown`.
     pub by: BoundBy,
-    /// The kind: of `memory-latency` `l2`, `l3`, `dram`, `remote`, `caches-or-memory`; of `own-threads` `spinning`, `shared-lines`; of
-    /// `kernel` `process-creation`, `page-faults`, `futex`, `network`, `file-io`, `path-lookups`, `signals`, `timers`, `memory-mapping`,
+    /// The kind. For `memory-latency`: `l2`, `l3`, `dram`, `remote`, `caches-or-memory`; for `own-threads`: `spinning`, `shared-lines`; for
+    /// `kernel`: `process-creation`, `page-faults`, `futex`, `network`, `file-io`, `path-lookups`, `signals`, `timers`, `memory-mapping`,
     /// `context-switches`, or `syscall-` and the name of a system call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<BoundKind>,

@@ -57,7 +57,7 @@ pub struct Check {
     pub neither: Vec<FactOff>,
     /// Results, slowest relative to the baseline first.
     pub figures: Vec<Figure>,
-    /// CPUs used by other processes during the measurements; only if too many to judge any result.
+    /// CPUs used by other processes during the measurements; present only if no result can be judged because of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub busy: Option<Busy>,
 }
@@ -74,7 +74,7 @@ pub struct Busy {
 /// A fact with its value on this machine and in the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FactOff {
-    /// What kind of fact.
+    /// The kind of fact.
     pub kind: FactKind,
     /// The fact's stable code.
     pub code: String,
@@ -101,7 +101,7 @@ pub struct Figure {
     pub here: f64,
     /// The baseline's value.
     pub baseline: f64,
-    /// This machine's speed relative to the baseline: 0.8 is a fifth slower.
+    /// This machine's speed relative to the baseline: 0.8 is 20 % slower.
     pub speed: f64,
     /// The 95 % interval of `speed`, from the intervals of both values.
     pub interval: Option<(f64, f64)>,

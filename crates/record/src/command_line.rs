@@ -98,7 +98,7 @@ impl CommandLine {
         self.words.first().map_or("", String::as_str)
     }
 
-    /// The value of an option: the word after `-m`, or what follows `--threads=`.
+    /// The value of an option: the word after `-m`, or the text after `--threads=`.
     pub fn option(&self, names: &[&str]) -> Option<&str> {
         let words = &self.words;
         words.iter().enumerate().skip(1).find_map(|(at, word)| {
@@ -304,8 +304,8 @@ impl CommandLine {
     }
 }
 
-/// How many of these words are options and their values, including `--`; `valued` lists the options that take a word, and
-/// `each` receives every option.
+/// The number of leading words that are options or their values, including `--`. `valued` lists the options with a
+/// separate value, and `each` receives every option.
 fn read_options(words: &[String], valued: &str, mut each: impl FnMut(&str, Option<&str>)) -> usize {
     let takes_value = |option: &str| valued.split(' ').any(|valued| valued == option);
     let mut at = 0;

@@ -35,7 +35,7 @@ pub struct Looks {
     pub unread: u64,
 }
 
-/// Threads that waited for the same thing, summed over samples.
+/// Threads that waited for the same cause, summed over samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Waits {
@@ -66,7 +66,7 @@ pub struct LockWaits {
 /// Causes of waiting over all samples, whether or not other threads ran.
 pub type ThreadWaits = BTreeMap<String, Waits>;
 
-/// A change whose effect shows what a command depends on.
+/// A change whose effect shows the resource on which a command depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProbeKind {
@@ -109,7 +109,7 @@ pub struct ThreadsSeen {
     pub seen: u64,
     /// Total CPU time of the observed threads, s.
     pub seen_seconds: f64,
-    /// Number of processes that the user did not specify: with `stat -p`, those started by the specified ones.
+    /// Number of processes that the user did not specify: with `stat -p`, the descendants of the specified ones.
     #[serde(default)]
     pub below: u64,
 }

@@ -1,5 +1,5 @@
-//! The outcome of a comparison of records: types only. The `diagnose` crate computes the results, from nothing but the
-//! records.
+//! The outcome of a comparison of records: types only. The `diagnose` crate computes the results from the records
+//! only.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ pub const COMPARISON_VERSION: u32 = 1;
 pub struct Comparison {
     /// [`COMPARISON_VERSION`] of the program that wrote the comparison.
     pub comparison: u32,
-    /// The program that wrote it.
+    /// The program that wrote the comparison.
     pub tool: Tool,
     /// The compared records, in the order given by the user.
     pub subjects: Vec<Subject>,
@@ -31,7 +31,7 @@ pub struct Comparison {
     pub baseline: usize,
     /// How the subjects are related.
     pub relation: Relation,
-    /// The answer, one paragraph per result: the faster subject, the size of the difference, its causes, what to do and
+    /// The answer, one paragraph per result: the faster subject, the size of the difference, its causes, the remedy and
     /// the expected gain.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answer: Vec<Text>,
@@ -53,7 +53,7 @@ pub struct Comparison {
     /// Notes on the comparison as a whole, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Text>,
-    /// Conclusions from each record by itself: the cost of its NUMA nodes and the scaling of its work, one sentence
+    /// Conclusions from single records: the cost of its NUMA nodes and the scaling of its work, one sentence
     /// each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub within: Vec<Text>,
@@ -78,7 +78,7 @@ pub struct Subject {
     pub figures: u32,
     /// Whether its results are from other tools.
     pub imported: bool,
-    /// Whether the record was chosen as this machine's newest; its name then does not identify the file.
+    /// Whether the record was selected because it is this machine's newest; the name then does not identify the file.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub newest: bool,
     /// Index of an earlier subject with the same record.
@@ -105,7 +105,7 @@ pub enum Relation {
 /// One fact of the inventory or the conditions in which the subjects differ.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Difference {
-    /// What kind of fact.
+    /// The kind of fact.
     pub kind: FactKind,
     /// The fact in words: `Highest clock`.
     pub what: Text,
@@ -307,7 +307,7 @@ pub struct Cause {
     pub code: String,
     /// The cause with its numbers, one sentence.
     pub says: Text,
-    /// The cause's effect on the subject's speed relative to the baseline: 0.8 means a fifth slower, 1.2 a fifth
+    /// The cause's effect on the subject's speed relative to the baseline: 0.8 is 20 % slower, 1.2 is 20 %
     /// faster.
     pub factor: f64,
     /// Whether a result on which it is based is in doubt.

@@ -35,11 +35,11 @@ pub struct Coverage {
     /// The measurement (`latency`), or a part of it (`latency 2MiB`), or a part of the inventory
     /// (`memory devices`).
     pub what: String,
-    /// How well.
+    /// The degree of coverage.
     pub state: State,
-    /// Why not in full; absent if it was.
+    /// Why the coverage is incomplete; absent if it is complete.
     pub reason: Option<Text>,
-    /// What would make it possible, as an instruction.
+    /// The remedy, as an instruction.
     pub remedy: Option<Text>,
 }
 
@@ -50,13 +50,13 @@ struct Written {
     /// The measurement (`latency`), or a part of it (`latency 2MiB`), or a part of the inventory
     /// (`memory devices`).
     what: String,
-    /// How well.
+    /// The degree of coverage.
     state: State,
     /// The code of the reason, for programs: it stays the same if the words change. Absent in records of 0.1.
     code: Option<String>,
-    /// Why not in full; absent if it was.
+    /// Why the coverage is incomplete; absent if it is complete.
     reason: Option<String>,
-    /// What would make it possible, as an instruction.
+    /// The remedy, as an instruction.
     remedy: Option<String>,
 }
 
@@ -120,7 +120,7 @@ impl Coverage {
     /// Reason: times do not show the hardware's speed.
     pub const EMULATED: Template = Template::new("emulated", "emulated machine: times are meaningless");
 
-    /// The latency curve on pages of this size, as the record's `page` key writes it.
+    /// The topic of the latency curve with pages of this size, given in the format of the record's `page` key.
     pub fn latency_on(page: &str) -> String {
         format!("latency {page}")
     }
@@ -139,7 +139,7 @@ impl Coverage {
         Self::not_measured(what, State::Degraded, reason)
     }
 
-    /// Left out.
+    /// Skipped.
     pub fn skipped(what: impl Into<String>, reason: impl Into<Text>) -> Self {
         Self::not_measured(what, State::Skipped, reason)
     }

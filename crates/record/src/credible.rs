@@ -11,7 +11,7 @@ const ROUNDED: f64 = 1.1;
 const ANY_WORK: &str = "work/s";
 
 /// Removes results that no run or import could have written, and returns a coverage entry for each. An edited or
-/// damaged file may contain anything. Unknown metrics belong to a newer version and are kept.
+/// damaged file may contain anything. Unknown metrics belong to a newer version and are not removed.
 pub(crate) fn withhold(measurements: &mut Vec<Measurement>) -> Vec<Coverage> {
     let mut withheld = Vec::new();
     measurements.retain(|measurement| match doubt(measurement) {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::command_run::{Around, Ceilings, Looks, Probe, RunEnd, ThreadWaits, ThreadsSeen, Waiting};
 use crate::live::Sampled;
 
-/// Details of a measurement, by name. Another version may have others.
+/// Details of a measurement, by name. Other versions may have different details.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(inline)]
@@ -185,15 +185,15 @@ details! {
     BYTES: u64 = "bytes";
     /// The share of lines not read first, measured by copies with streaming stores.
     BY_COPY: f64 = "by_copy";
-    /// The upper end of its 95 % interval.
+    /// The upper end of the 95 % interval of `by_copy`.
     BY_COPY_HIGH: f64 = "by_copy_high";
-    /// The lower end of its 95 % interval.
+    /// The lower end of the 95 % interval of `by_copy`.
     BY_COPY_LOW: f64 = "by_copy_low";
     /// The source of block sizes that a tool does not print.
     BYTES_FROM: str = "bytes_from";
     /// The best earlier results of this machine.
     CEILINGS: Ceilings = "ceilings";
-    /// Disagreement of two instruction chains on the clock, as a share.
+    /// Difference between the clocks measured with two instruction chains, as a share.
     CHAINS_DIFFER: f64 = "chains_differ";
     /// The topology class of a pair of CPUs: `same L2`.
     CLASS: str = "class";
@@ -201,7 +201,7 @@ details! {
     CLOCK: str = "clock";
     /// The core clock measured together with the result, Hz.
     CLOCK_HZ: f64 = "clock_hz";
-    /// Source of that clock: `counted`, `measured`.
+    /// Source of `clock_hz`: `counted`, `measured`.
     CLOCK_SOURCE: str = "clock_source";
     /// The command as typed, word by word.
     COMMAND: Vec<String> = "command";
@@ -237,7 +237,7 @@ details! {
     FASTEST_TO_SLOWEST: f64 = "fastest_to_slowest";
     /// Whether each copy runs for a fixed time, which makes a speed-up meaningless.
     FIXED_TIME: bool = "fixed_time";
-    /// The place from which a number was read if a tool prints it twice.
+    /// The place from which a number was read, if a tool prints the number twice.
     FROM: str = "from";
     /// Number of gaps.
     GAPS: u64 = "gaps";
@@ -297,9 +297,9 @@ details! {
     MODE: str = "mode";
     /// The maximum of several runs, in the result's unit.
     MOST: f64 = "most";
-    /// The clock by a chain of multiplies, Hz.
+    /// The clock measured with a chain of multiplies, Hz.
     MULTIPLY_CHAIN_HZ: f64 = "multiply_chain_hz";
-    /// Cycles of a multiply.
+    /// Cycles per multiply.
     MULTIPLY_CYCLES: u64 = "multiply_cycles";
     /// The source's note on a published result.
     NOTE: str = "note";
@@ -389,11 +389,11 @@ details! {
     SUM_OF: str = "sum_of";
     /// Share of a group's time used by other processes.
     TAKEN_BY_OTHERS: f64 = "taken_by_others";
-    /// The upper end of its 95 % interval.
+    /// The upper end of the 95 % interval of `taken_by_others`.
     TAKEN_BY_OTHERS_HIGH: f64 = "taken_by_others_high";
-    /// The lower end of its 95 % interval.
+    /// The lower end of the 95 % interval of `taken_by_others`.
     TAKEN_BY_OTHERS_LOW: f64 = "taken_by_others_low";
-    /// Number of rounds on which that share is based.
+    /// Number of rounds on which `taken_by_others` is based.
     TAKEN_BY_OTHERS_ROUNDS: u64 = "taken_by_others_rounds";
     /// The number of a thread.
     THREAD: u64 = "thread";

@@ -26,7 +26,7 @@ pub struct Diagnosis {
     pub levels: Vec<Level>,
     /// Place of the latency curve used for the levels, the headline and the chart; absent without a curve.
     pub latency_curve: Option<CurvePlace>,
-    /// One entry per resource: its ceiling and what was delivered.
+    /// One entry per resource: its ceiling and the delivered result.
     pub resources: Vec<Resource>,
     /// Resources that the measurements did not exercise, one sentence each: memory, if the working set fitted in the
     /// caches.
@@ -99,7 +99,7 @@ pub struct Numa {
     pub remote_share: f64,
     /// Average latency of such a program's accesses, relative to local accesses (1.5 is 50 % more).
     pub ignoring_factor: Option<f64>,
-    /// The same for bandwidth: relative to that of local accesses (0.6 is 40 % less).
+    /// Average bandwidth of such a program's accesses, relative to local accesses (0.6 is 40 % less).
     pub bandwidth_factor: Option<f64>,
     /// Rank correlation of the firmware's distances with the measured latencies, -1 to 1.
     pub distance_agreement: Option<f64>,
@@ -223,7 +223,7 @@ pub struct Layer {
     pub interrupts: Option<String>,
     /// Time of a pass, in the measurement's unit: the mean of all passes.
     pub time: f64,
-    /// The same in seconds, if timed.
+    /// `time` in seconds, if timed.
     pub seconds: Option<f64>,
     /// 95 % interval of a pass's median, if there are enough samples.
     pub interval: Option<(f64, f64)>,
@@ -239,7 +239,7 @@ pub struct Layer {
     /// Why the result is unreliable.
     #[serde(flatten)]
     pub doubt: Option<Doubt>,
-    /// The same in words.
+    /// The result in words.
     pub says: Text,
     /// The measurement.
     pub from: String,
@@ -254,15 +254,15 @@ pub struct Overhead {
     /// A layer compared with itself: any difference is noise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor: Option<Verdict>,
-    /// The same in words.
+    /// The noise in words.
     pub floor_says: Text,
-    /// What differs between two layers, and what it costs.
+    /// The differences between two layers, and their costs.
     pub steps: Vec<LayerStep>,
     /// The conclusions of a published comparison of layers, and whether these results support them.
     pub claims: Vec<Claim>,
 }
 
-/// What differs between two layers, and what it costs.
+/// A difference between two layers, and its cost.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LayerStep {
@@ -276,12 +276,12 @@ pub struct LayerStep {
     pub with: String,
     /// Number of slices of the routine that both layers ran alternately.
     pub rounds: u64,
-    /// Its cost, as a share of the time without it.
+    /// The cost of the property, as a share of the time without the property.
     pub verdict: Verdict,
     /// Whether the time of either layer is in doubt.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unreliable: bool,
-    /// The same in words.
+    /// The cost in words.
     pub says: Text,
     /// The cost per event, for each kind of counted event: `0.8 µs for each of 250 interrupts/s`; or the reason why it
     /// cannot be computed.
@@ -311,15 +311,15 @@ pub enum Answer {
     CannotTell,
 }
 
-/// One level of the memory hierarchy as the latency curve shows it.
+/// One level of the memory hierarchy, as found in the latency curve.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Level {
     /// `L1`, `L2`, `L3`, `memory`.
     pub name: String,
-    /// Latency on its plateau, ns.
+    /// Latency on the level's plateau, ns.
     pub latency_ns: f64,
-    /// The same in cycles of the core clock.
+    /// The latency in cycles of the core clock.
     pub latency_cycles: Option<f64>,
     /// Working set beyond which the latency rises to the next level, bytes; absent for memory.
     pub measured_bytes: Option<u64>,
@@ -350,7 +350,7 @@ pub struct Resource {
     /// Why the underlying results are unreliable, in a few words: `too noisy`.
     #[serde(flatten)]
     pub doubt: Option<Doubt>,
-    /// The difference of the result between its two interleaved halves, every second sample each, as a share of their mean;
+    /// The difference of the result between its two interleaved halves, every other sample each, as a share of their mean;
     /// absent with fewer than four saved samples.
     pub repeatability: Option<f64>,
     /// The lowest and highest ceiling of the models in the processor's family, if the ceiling is from the family: the

@@ -26,15 +26,15 @@ pub const MAX_RECORD_BYTES: u64 = 64 << 20;
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Record {
-    /// [`SCHEMA_VERSION`] of the program that wrote it.
+    /// [`SCHEMA_VERSION`] of the program that wrote the record.
     pub schema: u32,
-    /// The program that wrote it.
+    /// The program that wrote the record.
     pub tool: Tool,
     /// When the run began, RFC 3339 in UTC.
     pub started: String,
     /// Duration, seconds.
     pub seconds: Option<f64>,
-    /// The command line that created it.
+    /// The command line that created the record.
     #[serde(default)]
     pub command: Vec<String>,
     /// The requested thoroughness; absent if there is no choice.
@@ -114,7 +114,7 @@ impl Record {
         self.measurements.iter().filter(move |m| m.metric == metric)
     }
 
-    /// As JSON, indented, with a newline at the end.
+    /// Formats the record as indented JSON with a newline at the end.
     ///
     /// # Errors
     ///
@@ -128,7 +128,7 @@ impl Record {
         Self::from_json_within(text, u64::MAX)
     }
 
-    /// The same, unless the record would need more than `room` bytes of memory.
+    /// Like [`Self::from_json`], unless the record would need more than `room` bytes of memory.
     pub fn from_json_within(text: &[u8], room: u64) -> Result<Self, ReadError> {
         #[derive(Deserialize)]
         struct Head {
@@ -146,7 +146,7 @@ impl Record {
             return Err(ReadError::NoRoom { needed, room });
         }
         let record: Self = serde_json::from_slice(text).map_err(|error| {
-            // A record in another format may fail at any point: its version number identifies it.
+            // A record in another format may fail at any point: its version number identifies the format.
             match serde_json::from_slice(text).map(|head: Head| head.schema) {
                 Ok(None) => ReadError::NotARecord(Misfit::NoSchema),
                 Ok(Some(version)) if version > SCHEMA_VERSION => ReadError::Newer(version),
@@ -232,7 +232,7 @@ pub enum ReadError {
     #[error("is empty; a record is a JSON file written by linespeed")]
     Empty,
     /// The file is truncated.
-    #[error("is cut off in the middle of the JSON; copy it again")]
+    #[error("is truncated in the middle of the JSON; copy it again")]
     Truncated,
     /// Not JSON, with the position.
     #[error("is not JSON ({0}); a record is a JSON file written by linespeed")]
@@ -263,7 +263,7 @@ pub enum ReadError {
     NoRoom {
         /// Approximate memory needed, bytes.
         needed: u64,
-        /// What is available, bytes.
+        /// Available memory, bytes.
         room: u64,
     },
 }

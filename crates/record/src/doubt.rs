@@ -39,7 +39,7 @@ pub enum DoubtKind {
 #[serde(from = "Written", into = "Written")]
 pub struct Doubt(Text);
 
-/// The form written to JSON, among the keys of the unreliable result.
+/// The JSON form, written among the keys of the unreliable result.
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct Written {
     /// Why the result is unreliable: "too noisy: …", "placed 97 % …". Absent if nothing is wrong.
@@ -64,7 +64,7 @@ impl From<Doubt> for Written {
 /// The extent and cause of a result's noise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Noise {
-    /// The extent: `too noisy: the median is known to ±12 % only`.
+    /// The extent: `too noisy: the median is known only to ±12 %`.
     pub extent: String,
     /// The cause according to the marks, or a statement that there is none.
     pub cause: String,
@@ -113,7 +113,7 @@ impl Doubt {
         }
     }
 
-    /// The same in a few words.
+    /// The doubt in a few words.
     pub fn gist(&self) -> Self {
         match self.kind() {
             DoubtKind::TooNoisy => Self(NOISY.into()),
@@ -134,17 +134,17 @@ impl Doubt {
         Some(Noise { extent: extent.to_owned(), cause: cause.to_owned(), is_explained })
     }
 
-    /// Its sentence.
+    /// The sentence of the doubt.
     pub fn text(&self) -> &Text {
         &self.0
     }
 
-    /// Its code; words from another program have none.
+    /// The code of the doubt; text from another program has none.
     pub fn code(&self) -> Option<&str> {
         self.0.code()
     }
 
-    /// The value of one of its placeholders.
+    /// The value of a placeholder.
     pub fn value(&self, name: &str) -> Option<&Value> {
         self.0.value(name)
     }

@@ -11,7 +11,7 @@ use crate::text::Text;
 pub enum CeilingSource {
     /// Computed from this machine's hardware: channels × MT/s × 8 B, or the advertised clock.
     Parts,
-    /// Taken from published results of the processor's family: the highest over its models.
+    /// From published results of the processor's family: the maximum over its models.
     Family,
     /// The best result ever measured on this machine.
     Measured,

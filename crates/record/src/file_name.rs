@@ -35,7 +35,7 @@ pub fn host_of(stem: &str) -> Option<&str> {
     let (host, time) = if is_time(last) {
         (before, last)
     } else {
-        // Records from the same second have a number after the time.
+        // Records of the same second have a number after the time.
         let (host, time) = before.rsplit_once('-')?;
         (host, if !last.is_empty() && digits(last, last.len()) { time } else { last })
     };

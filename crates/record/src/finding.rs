@@ -66,7 +66,7 @@ pub struct Finding {
     pub confidence: Confidence,
     /// The affected resource, as in `diagnosis.resources[].name`, if there is one.
     pub resource: Option<String>,
-    /// What to do: commands to paste, or what to buy or change.
+    /// The remedies: commands to paste, or parts to buy or change.
     #[serde(flatten, serialize_with = "RemedyLists::write", deserialize_with = "RemedyLists::read")]
     #[schemars(with = "RemedyLists")]
     pub remedy: Vec<Remedy>,

@@ -30,7 +30,7 @@ pub enum Family {
     MemoryBandwidth,
     /// Local and remote memory.
     Nodes,
-    /// From CPU to CPU.
+    /// Core-to-core latency.
     CoreToCore,
     /// Wake-up latency.
     WakeUp,
@@ -41,7 +41,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// All, in output order.
+    /// All families, in output order.
     pub const ALL: &[Family] = <Self as strum::VariantArray>::VARIANTS;
 
     /// The displayed text.
@@ -66,7 +66,7 @@ impl Family {
 pub struct Fleet {
     /// [`FLEET_VERSION`] of the program that wrote the results.
     pub fleet: u32,
-    /// The program that wrote it.
+    /// The program that wrote the results.
     pub tool: Tool,
     /// The files read, and the files left out.
     pub reading: Reading,
@@ -155,7 +155,7 @@ pub struct Class {
     /// Results that divide these machines into two groups that no fact explains; no machine is reported as slow because
     /// of them.
     pub two_valued: Vec<Text>,
-    /// One entry per machine. Not in JSON: `--csv` has every result.
+    /// One entry per machine. Not in JSON: `--csv` prints every result.
     #[serde(skip)]
     pub rows: Vec<MachineRow>,
 }
@@ -167,7 +167,7 @@ pub struct Camp {
     pub by: Vec<FactValue>,
     /// The result in which the camps differ most.
     pub what: Text,
-    /// This camp's median speed relative to that of the fastest camp: 0.8 is a fifth slower.
+    /// This camp's median speed relative to that of the fastest camp: 0.8 is 20 % slower.
     pub speed: f64,
 }
 

@@ -149,8 +149,8 @@ impl Glossary {
     }
 }
 
-/// The one of `names` nearest to `name`: at most a fourth of its letters (and at least one) may differ. `None` if no name is that close,
-/// and for names of up to three letters, in which one letter makes a different word.
+/// The entry of `names` nearest to `name`: at most a quarter of its letters (but at least one) may differ. `None` if no name is that close,
+/// or if the name has up to three letters, where a single letter makes a different word.
 pub fn find_nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // A name longer than any existing name is not a typing error, and computing the distance takes quadratic time.
     const LONGEST: usize = 64;
@@ -334,7 +334,7 @@ mod tests {
             assert_eq!(own.find_nearest(typed), Some(name), "{typed}");
         }
         assert_eq!(own.find_nearest("xyzzyplugh"), None);
-        // Other words, not slips.
+        // Different words, not typing errors.
         assert_eq!(own.find_nearest("wax"), None);
         assert_eq!(own.find_nearest("blenders"), None);
         assert_eq!(own.find_nearest(""), None);
@@ -358,7 +358,7 @@ mod tests {
         let names = |word: &str| -> Vec<&str> {
             glossary.find_containing(word).iter().map(|term| term.name).collect()
         };
-        // In a name, in its meaning, elsewhere, and then longer words.
+        // First matches in names, then in meanings, then elsewhere, and finally longer words.
         assert_eq!(names("halt"), ["halt-poll", "c", "b", "a"]);
         assert_eq!((names("a HALT"), names("high")), (vec!["c", "b"], vec!["b"]));
         for none in ["alt", "", "-", "halt one"] {

@@ -21,7 +21,7 @@ pub const HEADLINE: Template = Template::new("history-headline", "{name}");
 pub struct History {
     /// [`HISTORY_VERSION`] of the program that wrote the history.
     pub history: u32,
-    /// The program that wrote it.
+    /// The program that wrote the history.
     pub tool: Tool,
     /// The host's name.
     pub machine: String,
@@ -36,7 +36,7 @@ pub struct History {
     pub others: usize,
     /// Number of skipped older records of this machine.
     pub older: usize,
-    /// Notes, and what was omitted.
+    /// Notes and omissions.
     pub remarks: Vec<Remark>,
 }
 
@@ -47,7 +47,7 @@ pub struct Moment {
     pub record: PathBuf,
     /// When it was measured, RFC 3339 in UTC.
     pub started: String,
-    /// The same in seconds since 1970.
+    /// `started` in seconds since 1970.
     #[serde(skip)]
     pub at: u64,
 }

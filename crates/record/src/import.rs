@@ -72,7 +72,7 @@ pub struct Output {
     pub taken: u32,
 }
 
-/// An impossible result: its text is saved, its value is not.
+/// An impossible result: its text is saved, but not its value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Withheld {
     /// Its subject: a metric's name or an inventory path.

@@ -1,4 +1,4 @@
-//! The results of alternating commands in their record: the commands, their names, and each command by itself.
+//! The results of alternating commands in their record: the commands, their names, and the results of each command.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -9,7 +9,7 @@ use serde_json::ser::{CompactFormatter, Formatter};
 ///
 /// # Errors
 ///
-/// It has no form in JSON.
+/// The value cannot be represented in JSON.
 pub fn write_text(value: &impl Serialize) -> io::Result<String> {
     write(value, Indented::default())
 }
@@ -18,7 +18,7 @@ pub fn write_text(value: &impl Serialize) -> io::Result<String> {
 ///
 /// # Errors
 ///
-/// It has no form in JSON.
+/// The value cannot be represented in JSON.
 pub fn write_line(value: &impl Serialize) -> io::Result<String> {
     write(value, CompactFormatter)
 }
@@ -45,7 +45,7 @@ fn escape(text: String) -> String {
 /// samples, a CPU or a finding are written on one line each; otherwise, half of the text would be blanks.
 const LINES: usize = 3;
 
-/// Indented by two blanks per level, down to [`LINES`]; deeper values stay on one line.
+/// Indents by two blanks per level, down to [`LINES`]; deeper values stay on one line.
 #[derive(Default)]
 struct Indented {
     depth: usize,
@@ -196,7 +196,7 @@ mod tests {
                 | '\u{2066}'..='\u{2069}');
             prop_assert!(!json.contains(acts), "{}", json);
             prop_assert_eq!(serde_json::from_str::<String>(&json).unwrap(), words.clone());
-            // Nothing is escaped without need.
+            // Characters are escaped only if necessary.
             prop_assert_eq!(json.replace("\\\\", "").contains("\\u"), words.contains(acts));
         }
     }

@@ -87,7 +87,7 @@ pub enum Label {
 }
 
 impl Label {
-    /// Its name in records.
+    /// The label's name in records.
     pub fn name(self) -> &'static str {
         self.into()
     }

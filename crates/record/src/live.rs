@@ -61,7 +61,7 @@ pub struct Interval {
     pub traffic: Option<Traffic>,
     /// Use of other nodes' memory, on machines with several nodes.
     pub remote: Option<Remote>,
-    /// The cgroup that its quota throttled most.
+    /// The cgroup most throttled by its quota.
     pub throttled: Option<Throttled>,
     /// Results of the placement checks so far, without the state of each check; absent if there was no check.
     pub shape: Option<Box<Shape>>,
@@ -188,7 +188,7 @@ pub struct Sensors {
 }
 
 impl Sensors {
-    /// Whether there are none.
+    /// Whether there are no values.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -328,10 +328,10 @@ mod tests {
             let (threads, held) = service.waiting();
             (threads["lock"], threads["disk"], held)
         };
-        // Looks found 1.2 threads; 0.8 were blocked.
+        // Samples found 1.2 waiting threads; 0.8 were blocked.
         let (lock, disk, held) = waiting(Some(1.6));
         assert!((lock - 0.6).abs() < 1e-9 && (disk - 0.2).abs() < 1e-9 && held, "{lock} {disk}");
-        // Idle threads of a pool are also blocked and were not looked at; some kernels keep no account.
+        // Idle threads of a pool are also blocked but were not sampled; some kernels have no such accounting.
         assert_eq!((waiting(Some(40.0)), waiting(None)), ((0.9, 0.3, false), (0.9, 0.3, false)));
         assert_eq!(waiting(Some(0.0)), (0.0, 0.0, true));
     }

@@ -179,7 +179,7 @@ pub enum CacheKind {
     Data,
     /// Instructions only.
     Instruction,
-    /// Both.
+    /// Data and instructions.
     Unified,
 }
 
@@ -238,7 +238,7 @@ pub struct Kernel {
     pub version: Option<String>,
     /// The distribution, from os-release.
     pub distribution: Option<String>,
-    /// Options on its command line that affect speed, as written.
+    /// Options on the kernel command line that affect speed, as written.
     pub options: Vec<String>,
     /// Preemption model: `none`, `voluntary`, `full`, `lazy`, `rt`, or `dynamic` if the current model is unknown.
     pub preemption: Option<String>,

@@ -33,7 +33,7 @@ pub enum Key {
     Word(String),
 }
 
-/// Chooses the variant by the value's type: trying one variant after the other, as serde does for untagged enums, used a third of the time
+/// Selects the variant by the value's type: trying one variant after the other, as serde does for untagged enums, used a third of the time
 /// for reading a record.
 impl TryFrom<Value> for Key {
     type Error = &'static str;

@@ -102,7 +102,7 @@ impl Metric {
 
 impl From<&str> for Metric {
     fn from(name: &str) -> Self {
-        // Records contain only a few other names: each is stored once, for the lifetime of the program.
+        // Records contain few other names: each is stored once, for the lifetime of the program.
         static OTHERS: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
         Self(find(name).map(|known| known.name).unwrap_or_else(|| {
             let mut others = OTHERS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -228,7 +228,7 @@ pub fn all() -> impl Iterator<Item = &'static Definition> {
 
 /// The definition of the metric with this name.
 pub fn find(name: &str) -> Option<&'static Definition> {
-    // About sixty: a search among them is faster than a hash of the name.
+    // There are about sixty metrics: a search is faster than a hash of the name.
     static BY_NAME: LazyLock<Vec<&Definition>> = LazyLock::new(|| {
         let mut metrics: Vec<&Definition> = all().collect();
         metrics.sort_by_key(|metric| by_length(metric.name));

@@ -169,7 +169,7 @@ pub struct Piece {
     pub lines: Vec<String>,
 }
 
-/// A command run alternately with the planned binding and without any.
+/// A command run alternately with and without the planned binding.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -180,7 +180,7 @@ pub struct Verification {
     pub how: Text,
     /// Seconds until the last copy exited, one value per round, bound as planned.
     pub planned: Vec<f64>,
-    /// The same without binding.
+    /// The seconds without binding.
     pub unbound: Vec<f64>,
     /// Throughput with the plan relative to unbound runs, one value per round.
     pub ratio: Summary,

@@ -38,7 +38,7 @@ pub enum Kind {
     User,
     /// A program.
     Command,
-    /// A word of its command line.
+    /// A word of a command line.
     Argument,
     /// An option of the kernel's command line.
     Option,
@@ -117,11 +117,14 @@ impl Pseudonyms {
         PathBuf::from(named + ending)
     }
 
-    /// What was done, in a line; `None` without names.
+    /// A one-line summary of the replacements; `None` without names.
     pub fn summary(&self) -> Option<Text> {
         let names = crate::phrase::count_noun(self.names.len() as u64, "name");
         (!self.names.is_empty()).then(|| {
-            text!("--redact: {names} replaced by pseudonyms; results, settings and times are kept", names)
+            text!(
+                "--redact: {names} replaced by pseudonyms; results, settings and times are unchanged",
+                names
+            )
         })
     }
 
@@ -133,7 +136,7 @@ impl Pseudonyms {
         (names > 0).then(|| {
             text!(
                 "redaction-common-words",
-                "--redact: {names} (of: {kinds}) are also ordinary words: replaced only in fields of their own, not \
+                "--redact: {names} (of: {kinds}) are also ordinary words: replaced only in their own fields, not \
                  inside sentences",
                 names = crate::phrase::count_noun(names as u64, "name"),
                 kinds = kinds.join(", ")
@@ -165,7 +168,7 @@ impl Pseudonyms {
         }
     }
 
-    /// A word of a command line. `own` means linespeed's own command line, whose options are kept.
+    /// A word of a command line. `own` means linespeed's own command line, whose options are not replaced.
     fn word(&mut self, word: &str, first: bool, own: bool) -> String {
         if own {
             let base = word.rsplit('/').next().unwrap_or_default();
@@ -187,7 +190,7 @@ impl Pseudonyms {
         if let Some((name, value)) =
             word.split_once('=').filter(|(name, value)| !own && !name.is_empty() && !value.is_empty())
         {
-            // Sentences may quote the value alone.
+            // Sentences may quote only the value.
             let whole = self.of(Kind::Argument, word);
             self.hide(Kind::Argument, value, &whole);
             self.hide(Kind::Argument, name.trim_start_matches('-'), &whole);
@@ -209,7 +212,7 @@ impl Pseudonyms {
 
     /// A sentence without names.
     pub fn sentence(&mut self, text: &str) -> String {
-        // What looks like a name.
+        // Words that look like names.
         for word in text.split(|c| !is_of_word(c)) {
             for part in word.trim_end_matches(['.', ':', ',']).split('=') {
                 match part {
@@ -303,12 +306,12 @@ fn is_address(word: &str) -> bool {
 }
 
 impl Record {
-    /// The record without names. Results, settings and hardware are kept. Texts about alternating commands are dropped:
+    /// The record without names. Results, settings and hardware remain unchanged. Texts about alternating commands are dropped:
     /// they contain many names and can be recomputed from the results.
     ///
     /// # Errors
     ///
-    /// It cannot be represented as JSON, in which it is searched.
+    /// The record cannot be represented as JSON, which is the form searched for names.
     pub fn redacted(&self, pseudonyms: &mut Pseudonyms) -> io::Result<Self> {
         let renamed = in_turn::rename(self, &mut |name| pseudonyms.of(Kind::Command, name));
         pseudonyms.redact(renamed.as_ref().unwrap_or(self), "")
@@ -320,7 +323,7 @@ impl Pseudonyms {
     ///
     /// # Errors
     ///
-    /// It cannot be represented as JSON, in which it is searched.
+    /// The part cannot be represented as JSON, which is the form searched for names.
     pub fn redact<T: Serialize + DeserializeOwned>(&mut self, part: &T, at: &str) -> io::Result<T> {
         let redacted = self.redacted_value(serde_json::to_value(part)?, at);
         Ok(serde_json::from_value(redacted)?)

@@ -167,7 +167,7 @@ fn is_command(words: &str) -> bool {
         let first = step.trim_start().split(' ').next().unwrap_or_default();
         PROGRAMS.split(' ').any(|program| program == first) || first.starts_with('/')
     };
-    // Prose continues after a comma, or names another step after a semicolon or a colon.
+    // Prose continues after a comma; after a semicolon or a colon, another step follows.
     let mut steps = words.split("; ");
     steps.next().is_some_and(begins)
         && steps.all(|step| begins(step) || ["do ", "done"].iter().any(|word| step.starts_with(word)))

@@ -1,5 +1,5 @@
 //! The JSON Schemas of linespeed's output. They are stored in `schema/`, which keeps the code that derives them from
-//! the types out of the program; a test derives them again and compares them with the files.
+//! the types out of the program; a test derives the schemas again and compares them with the files.
 //!
 //! After a change of a type: `RENEW_SCHEMA=1 cargo test -p linespeed-record schema`, which also regenerates the Python
 //! classes.
@@ -64,7 +64,7 @@ mod tests {
             assert_eq!(serde_json::from_str::<Value>(&reported).unwrap(), schema, "{name}");
             if std::env::var_os("RENEW_SCHEMA").is_some() {
                 std::fs::write(folder.join(name), &reported).expect("the schema's file can be written");
-                // Python's classes are generated from it.
+                // The Python classes are generated from the schema.
                 let classes = folder.join("../../../../python/classes");
                 assert!(
                     std::process::Command::new(classes).status().is_ok_and(|status| status.success()),

@@ -92,7 +92,7 @@ pub struct Shape {
     pub shared_cores: Vec<SharedCore>,
     /// Checks in which CPUs shared a core although Linux reports separate cores.
     pub sharing: Option<Share>,
-    /// The same for checks made immediately after all CPUs were busy.
+    /// The same share for checks made immediately after all CPUs were busy.
     pub sharing_busy: Option<Share>,
     /// Siblings according to Linux that did not slow each other down.
     pub siblings_not_confirmed: Vec<(u32, u32)>,

@@ -15,15 +15,15 @@ pub const MAD_SCALE: f64 = 1.4826;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Summary {
-    /// Samples.
+    /// Number of samples.
     pub n: u64,
-    /// Least.
+    /// Minimum.
     pub min: f64,
     /// Median.
     pub median: f64,
     /// Median absolute deviation × 1.4826.
     pub mad: f64,
-    /// Greatest.
+    /// Maximum.
     pub max: f64,
     /// 95 % interval of the median by order statistics; absent for fewer than 6 samples.
     pub interval: Option<(f64, f64)>,

@@ -92,7 +92,7 @@ pub fn newest(folders: &[PathBuf], names: &[String]) -> Option<Newest> {
     newest_of(by_age(own), names).or_else(|| newest_of(by_age(others), names))
 }
 
-/// The same from these files, most recently written first.
+/// Like [`newest`], from these files, most recently written first.
 fn newest_of(files: Vec<PathBuf>, names: &[String]) -> Option<Newest> {
     let (mut partial, mut newer): (Option<Entry>, Option<Entry>) = (None, None);
     let mut quick: Option<Newest> = None;
@@ -110,7 +110,7 @@ fn newest_of(files: Vec<PathBuf>, names: &[String]) -> Option<Newest> {
             continue;
         }
         newer.get_or_insert_with(|| entry.clone());
-        // The newest of equals.
+        // Of equal records, the newest is used.
         if partial.as_ref().is_none_or(|most| most.metrics.len() < entry.metrics.len()) {
             partial = Some(entry);
         }
@@ -200,7 +200,7 @@ pub fn list(folders: &[PathBuf], save: impl Fn(&Path, &str)) -> Vec<Entry> {
     entries
 }
 
-/// Updates the index of a directory after a record was written, so that the first listing does not have to read all files: reads a limited
+/// Updates the index of a directory after a record was written, to spare the first listing from reading all files: reads a limited
 /// number of the files not yet in the index.
 pub fn extend_index(folder: &Path, save: impl Fn(&Path, &str)) {
     index::entries(folder, index::now(), MOST_INDEXED_AT_ONCE, Entry::read, save);
@@ -280,7 +280,7 @@ pub fn label(folder: &Path, name: &str, record: &Path) -> std::io::Result<Option
     let link = labels.join(name);
     let before = std::fs::canonicalize(&link).ok().filter(|before| *before != record);
     let new = labels.join(format!(".{name}-{}", std::process::id()));
-    // Left by a run that was killed at this point.
+    // A run that was killed at this point may have left the file.
     let _ = std::fs::remove_file(&new);
     std::os::unix::fs::symlink(record, &new)?;
     std::fs::rename(new, link)?;
@@ -298,7 +298,7 @@ pub fn remove(folders: &[PathBuf], entry: &Entry) -> std::io::Result<()> {
     let links: Vec<PathBuf> =
         links.filter(|link| std::fs::canonicalize(link).is_ok_and(|target| target == here)).collect();
     std::fs::remove_file(&entry.path)?;
-    // It may not exist.
+    // The page may not exist.
     let _ = std::fs::remove_file(entry.path.with_extension("html"));
     links.iter().try_for_each(std::fs::remove_file)
 }

@@ -195,7 +195,7 @@ impl Text {
         }
     }
 
-    /// The value of one of its placeholders.
+    /// The value of a placeholder.
     pub fn value(&self, name: &str) -> Option<&Value> {
         match self.0.as_ref() {
             Source::Declared(_, values) => {
@@ -373,7 +373,7 @@ mod tests {
         assert!(off.is(&OFF) && !off.is(&BUSY));
         assert!(Text::read(Some("off".into()), "other words".into()).is(&OFF));
         assert!(Text::from("switched off: long ago").is(&OFF) && !Text::from("on").is(&OFF));
-        // Without words before its first place a template cannot be recognised.
+        // A template without words before the first placeholder cannot be recognized.
         assert!(!Text::from("3 CPUs were busy").is(&BUSY));
     }
 

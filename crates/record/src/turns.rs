@@ -18,7 +18,7 @@ pub struct Turns {
     /// The difference caused only by noise, as a share: each command compared with itself in consecutive
     /// runs. Absent if there are too few runs.
     pub floor: Option<f64>,
-    /// The same in words.
+    /// The noise in words.
     pub floor_says: Option<Text>,
 }
 
@@ -47,9 +47,9 @@ pub struct AgainstFirst {
     /// The verdict on the difference; `costs` is the additional time of the first command compared with this one (negative if it is
     /// shorter), as a share of the first command's time.
     pub verdict: Verdict,
-    /// Whether it is the slower of the two; absent if no difference is resolved.
+    /// Whether this command is the slower of the two; absent if no difference is resolved.
     pub slower: Option<bool>,
-    /// The same in words.
+    /// The comparison in words.
     pub says: Text,
     /// Other differences, one sentence each: the use of the time, and counted events. Only if a difference is resolved.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

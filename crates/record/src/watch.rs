@@ -37,7 +37,7 @@ pub struct Watch {
     /// The processes with the most CPU time over the whole recording, s: the sums over the busiest of each interval.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub processes: Vec<Process>,
-    /// The same for the threads of the selected processes.
+    /// The threads of the selected processes with the most CPU time over the whole recording.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<Thread>,
     /// The ceilings on which the verdicts are based.
@@ -114,7 +114,7 @@ impl Watch {
         merge::add_threads(&mut self.threads, &interval.threads, MOST_SUMMED);
         let mut interval = interval.clone();
         interval.processes.truncate(MOST_OF_A_MOMENT);
-        // The sums contain the threads' owners; the states of single threads an hour ago are of no use.
+        // The sums include the owners of the threads; the past states of single threads are of no use.
         interval.threads.clear();
         let said = bound.map(|bound| Said { at, seconds: interval.seconds, says: bound.says.clone() });
         self.take(Moment { at, intervals: 1, verdicts, said, interval });
@@ -231,7 +231,7 @@ mod tests {
                 (f64::from(seconds), Some(&BoundBy::Cpu))
             );
             assert!((whole.interval.rates["forks"] - 10.0).abs() < 1e-9);
-            // Moments follow one another as the intervals did.
+            // Moments are in the order of the intervals.
             assert!(
                 watch
                     .moments

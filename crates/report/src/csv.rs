@@ -1,5 +1,5 @@
-//! Comma-separated values (RFC 4180): one line per result; for a comparison one line per result and record, for a recording one line per moment,
-//! for a history one line per record.
+//! Comma-separated values (RFC 4180): one line per result; for a comparison, one line per result and record; for a recording, one line per
+//! moment; for a history, one line per record.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -141,7 +141,7 @@ pub fn record(record: &Record) -> String {
     }
 }
 
-/// Every result of several records, with the machine, the start of the run and the place of each result, so that many records form one table.
+/// Every result of several records, with the machine, the start of the run and the place of each result: many records form one table.
 pub fn records(records: &[Record]) -> String {
     let fields: [Field<(&Record, &Measurement)>; 17] = [
         ("machine", |(record, _)| record.machine.hostname.clone().unwrap_or_default()),

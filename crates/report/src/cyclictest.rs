@@ -1,4 +1,4 @@
-//! Wake-up latencies in cyclictest's own formats, so that scripts for cyclictest's output can read ours.
+//! Wake-up latencies in cyclictest's own formats, so that scripts for cyclictest's output work.
 //!
 //! One line per thread, in microseconds:
 //! `T:%2d (%5d) P:%2d I:%ld C:%7lu Min:%7ld Act:%5ld Avg:%5ld Max:%8ld`, and its histogram: `# Histogram`, one row per

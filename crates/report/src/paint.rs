@@ -1,9 +1,9 @@
-//! Pieces of a line with their tone. Their text is made safe here, where it enters the output, so that no unsafe string of a machine can reach a
+//! Pieces of a line with their tone. Their text is made safe here, so that no unsafe string from a machine can reach a
 //! terminal.
 
 use crate::text::clean;
 
-/// The highlighting of a piece. Color is never the only carrier of a meaning: the words are complete without it.
+/// The highlighting of a piece. Color never carries information that is missing from the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     /// Without highlighting.

@@ -1,5 +1,5 @@
-//! The counts of a command in the format of `perf stat`, so that scripts for its output can read ours: the human-readable layout, and the one for
-//! programs (`-x`).
+//! The counts of a command in the format of `perf stat`, so that scripts for perf's output work: the human-readable layout, and the
+//! layout for programs (`-x`).
 //!
 //! From tools/perf/util/stat-display.c: a value in 18 columns (milliseconds with two digits and the unit), the event in
 //! 32, `#` and its metric; `<not supported>` and `<not counted>` right-aligned in 18; `( +-  x% )` of several runs is
@@ -13,13 +13,13 @@ use crate::contents::command::{figures, find_state, find_time};
 
 /// Events that perf counts only on request.
 const OURS: [&str; 4] = ["voluntary-switches", "involuntary-switches", "minor-faults", "major-faults"];
-/// Those of [`USUAL_EVENTS`] that need a PMU.
+/// The events of [`USUAL_EVENTS`] that require a PMU.
 const HARDWARE: [&str; 4] = ["cycles", "instructions", "branches", "branch-misses"];
 
 /// One line: an event with its count, or the reason why there is none.
 type Row<'a> = (&'a str, Result<&'a Measurement, &'static str>);
 
-/// The lines, those of the usual events first.
+/// The lines; the usual events come first.
 fn rows(record: &Record) -> Vec<Row<'_>> {
     let counted = figures(record, record::metrics::COUNTER_COUNT).filter(|m| m.summary.n > 0);
     let counted = counted.filter_map(|m| Some((m.labels.word(Label::Event)?, Ok(m))));
@@ -48,7 +48,7 @@ fn mean(m: &Measurement) -> f64 {
     m.summary.mean.unwrap_or(m.summary.median)
 }
 
-/// Standard error of the mean as a share of it, as perf's `+-`; `None` for one run.
+/// Standard error of the mean as a share of the mean, like perf's `+-`; `None` for one run.
 fn error(m: &Measurement) -> Option<f64> {
     (m.summary.n > 1).then(|| m.summary.variation.unwrap_or(0.0) / (m.summary.n as f64).sqrt())
 }
@@ -92,7 +92,7 @@ fn metric(record: &Record, event: &str, value: f64) -> Option<(String, &'static 
         "stalled-cycles-frontend" => percent("cycles", "frontend cycles idle"),
         "stalled-cycles-backend" => percent("cycles", "backend cycles idle"),
         _ => {
-            // A second of CPU: the value is per ns of task-clock.
+            // Per second of CPU time: the value is per ns of task-clock.
             let rate = value / of("task-clock")? * 1e9;
             Some(match rate {
                 rate if rate >= 1e9 => (format!("{:.3}", rate / 1e9), "G/sec"),
@@ -151,7 +151,7 @@ pub fn text(record: &Record) -> Option<String> {
         }
         Some(error) => {
             let (mean, spread) = (mean(time), mean(time) * error);
-            // perf prints as many digits as the error leaves meaning.
+            // perf prints only the digits that the error allows.
             let digits =
                 if spread > 0.0 { (2.0 - spread.log10().floor()).clamp(2.0, 9.0) as usize } else { 9 };
             let mean = format!("{mean:.digits$}");

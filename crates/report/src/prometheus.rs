@@ -32,7 +32,7 @@ struct Family {
 }
 
 impl Exposition {
-    /// Adds the known values of a name in `HELP`, each with its value of this label.
+    /// Adds the known values of a name in `HELP`, each with its own value of this label.
     fn add<Of: ToString, Value: Into<Option<f64>>>(
         &mut self,
         name: &str,
@@ -49,8 +49,8 @@ impl Exposition {
         self.explain(name, help(name), Vec::<(&str, String)>::new(), value);
     }
 
-    /// Adds a value of a name with its labels; a value that is not a number is left out, and for duplicate labels, the first value
-    /// is kept.
+    /// Adds a value of a name with its labels; values that are not numbers are omitted, and the first value
+    /// of duplicate labels is used.
     fn explain<Label: ToString>(
         &mut self,
         name: &str,

@@ -27,7 +27,7 @@ impl Shown {
     }
 }
 
-/// Only the number, because addresses differ in every run and look like results.
+/// Prints only the number, because addresses differ in every run and look like results.
 impl fmt::Debug for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Shown({} figures)", self.0.len())

@@ -13,9 +13,9 @@ const SPREAD: &str = "95 % interval";
 /// One column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Its heading, without a unit, since values have one.
+    /// Its heading, without a unit, because the values have units.
     pub head: String,
-    /// Values are right-aligned, words left-aligned.
+    /// Whether it contains values, which are right-aligned; text is left-aligned.
     pub figures: bool,
     /// Whether it may be omitted if there is no room.
     pub optional: bool,
@@ -41,7 +41,7 @@ pub type Field<T> = (&'static str, fn(&T) -> String);
 pub struct Table {
     /// What it is.
     pub title: String,
-    /// The name under which [`record::glossary`] explains it, mostly a metric.
+    /// The name of its entry in [`record::glossary`], usually a metric.
     pub word: Option<String>,
     /// The columns.
     pub columns: Vec<Column>,
@@ -53,7 +53,7 @@ pub struct Table {
     pub remarks: Vec<String>,
     /// How each row is highlighted; rows beyond its end are plain.
     pub weights: Vec<Weight>,
-    /// The results that it shows or counts in a remark.
+    /// The results that the table shows or counts in a remark.
     pub(crate) shown: Shown,
     /// The notes that each row refers to, by their number from 0.
     references: Vec<Vec<usize>>,
@@ -66,8 +66,8 @@ pub struct Table {
 }
 
 impl Table {
-    /// An empty table. `columns` are the headings; one that starts with `?` may be omitted if there is no room, one that (then) starts with `#`
-    /// contains values; both marks are removed.
+    /// An empty table. `columns` are the headings: a leading `?` marks a column that may be omitted if there is no room, and a following
+    /// `#` marks a column of values. Both marks are removed.
     pub fn new<Head: AsRef<str>>(
         title: &str,
         word: Option<&str>,
@@ -92,12 +92,12 @@ impl Table {
         Self::new(title, word, fields.iter().map(|(head, _)| head))
     }
 
-    /// Adds a row about an item.
+    /// Adds a row for an item.
     pub fn item<T>(&mut self, fields: &[Field<T>], item: &T) {
         self.row(fields.iter().map(|(_, cell)| cell(item)).collect());
     }
 
-    /// Adds a row about each result, and the notes of `remarks` to it.
+    /// Adds a row for each result, with its notes from `remarks`.
     pub fn figures<'a>(
         &mut self,
         fields: &[Field<Measurement>],
@@ -137,7 +137,7 @@ impl Table {
         }
     }
 
-    /// Why the marked results are unreliable, if not because of the width of their interval.
+    /// The reason for unreliable results, if it is not the width of their interval.
     pub fn explain_mark(&mut self, why: impl std::fmt::Display) {
         self.marked_because = Some(format!("{}: {why}", MARK.trim_start()));
     }

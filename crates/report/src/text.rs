@@ -64,7 +64,7 @@ pub fn width(text: &str) -> usize {
     if is_plain(text) {
         return text.len();
     }
-    // Of the two ways to count, the larger: terminals differ on sequences that combine.
+    // The larger of two ways to count, because terminals differ on combining sequences.
     text.width().max(text.chars().map(|c| c.width().unwrap_or(1)).sum())
 }
 
@@ -90,8 +90,8 @@ pub fn cut(text: &str, columns: usize) -> String {
     kept
 }
 
-/// As many whole words of the text as fit into `columns`, with `…` if truncated: half a number would be a different one, and a value needs its
-/// unit. If no word fits, the text is truncated anywhere.
+/// As many whole words of the text as fit into `columns`, with `…` if truncated: half a number would be a different number, and a value
+/// needs its unit. If no word fits, the text is truncated anywhere.
 pub(crate) fn cut_words(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -124,7 +124,7 @@ pub(crate) fn shorten(text: &str, columns: usize, most: usize) -> String {
     }
     match lines.get(..most) {
         Some([whole @ .., last]) if lines.len() > most => {
-            // One word that is too long is in several lines already.
+            // A word that is too long already spans several lines.
             let last = cut_words(&format!("{last}{}", " ".repeat(columns)), columns);
             whole.iter().map(String::as_str).chain([last.as_str()]).collect::<Vec<_>>().join(" ")
         }
@@ -174,7 +174,7 @@ pub(crate) fn range(low: &str, high: &str) -> String {
     }
 }
 
-/// `4.4 GHz` of `4.40 GHz`: a result without the digits that show nothing.
+/// `4.4 GHz` instead of `4.40 GHz`: a result without trailing zeros.
 pub(crate) fn without_zeros(figure: &str) -> String {
     match figure.split_once(' ') {
         Some((number, unit)) if number.contains('.') => {
@@ -244,7 +244,7 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
         }
         let mut rest = word.as_str();
         while width(rest) > columns {
-            // Two columns hold any character; should one claim more, it is let through rather than looped on.
+            // Any character fits into two columns; if one reports more, it is accepted, to avoid an endless loop.
             let fits = beginning(rest, columns);
             let after = |signs: &[char]| fits.rfind(signs).map(|at| at + 1).filter(|at| *at > fits.len() / 2);
             let end = after(&[',', '/', '|']).or_else(|| after(&['-', '_', '='])).unwrap_or(fits.len());

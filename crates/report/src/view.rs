@@ -16,7 +16,7 @@ pub use crate::text::{capitalized, cut, width};
 /// An output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// For programs: the record of a run.
+    /// JSON for programs: the record of a run.
     Json,
     /// Comma-separated results.
     Csv,
@@ -27,7 +27,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// Its name in the error for results that do not support it.
+    /// The name of the format, for the error about results that do not support it.
     pub fn word(self) -> &'static str {
         match self {
             Form::Json => "JSON",
@@ -69,7 +69,7 @@ impl<'a> View<'a> {
         Self { draw, asked_for: false, json: None, csv: None, page: None, prometheus: None }
     }
 
-    /// A record, with its report. `shown_by` is the name that `linespeed show` accepts for it later, if known.
+    /// A record with its report. `shown_by` is the name that `linespeed show` accepts for the record later, if known.
     pub fn of_record(record: &'a Record, shown_by: Option<String>, draw: impl Fn(&mut Screen) + 'a) -> Self {
         Self::new(draw)
             .with_json(|| record.to_json())

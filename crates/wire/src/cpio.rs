@@ -98,7 +98,7 @@ impl Archive {
     }
 }
 
-/// Directories on which the program mounts file systems, and the one for included files.
+/// Mount points for file systems, and the directories for included files.
 const FOLDERS: [&str; 6] = ["dev", "proc", "sys", "tmp", "bin", "root"];
 
 /// A machine's initial file system: the program as `/init`, its mount points and `/dev/console`. More entries may be
@@ -112,7 +112,7 @@ pub fn first_file_system(program: &[u8]) -> Result<Archive, TooLong> {
     for folder in FOLDERS {
         archive.folder(folder, 0o755)?;
     }
-    // The kernel opens it as init's standard output before devtmpfs is mounted.
+    // The kernel opens the console as init's standard output before devtmpfs is mounted.
     archive.device("dev/console", 0o600, 5, 1)?;
     archive.device("dev/null", 0o666, 1, 3)?;
     archive.file("init", 0o755, program)?;

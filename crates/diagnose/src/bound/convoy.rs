@@ -1,27 +1,26 @@
-//! Threads contending for one lock: the time for which threads of one process waited for it between their runs, and their
-//! run time.
+//! Threads contending for one lock: the run time of one process's threads, and the time that they waited for the lock
+//! between runs.
 //!
-//! Threads that never ran belong to a pool without work, and waits of unrelated processes are not due to one lock: the thread samples
-//! exclude both
-//! (`measure/src/tasks/spells.rs`).
+//! The thread samples (`measure/src/tasks/spells.rs`) exclude threads that never ran, which belong to a pool without work, and
+//! waits of unrelated processes, which are not due to one lock.
 
 use record::command_run::LockWaits;
 
 use super::Facts;
 
-/// Minimum number of samples to decide whether more than one thread ever wanted to run.
+/// Minimum number of samples to decide whether more than one thread was ever runnable.
 pub(super) const FEW_LOOKS: f64 = 5.0;
-/// Minimum average number of threads that wait for a lock between their runs; with fewer threads, there is no convoy.
+/// Minimum average number of threads that wait for a lock between runs; fewer threads are not a convoy.
 const LEAST_WAITERS: f64 = 0.3;
-/// Minimum average number of running or ready threads of the process. If a lock limits a program, the lock's holder is
-/// one of these threads.
+/// Minimum average number of running or runnable threads of the process. If a lock limits a program, the lock's holder
+/// is one of these threads.
 const LEAST_ACTIVE: f64 = 0.25;
-/// Above this share, all of a process's CPUs count as busy: waiting threads then belong to a pool with enough work, unless they wait
-/// for a mutex.
+/// Above this share of busy CPU time, all of a process's CPUs count as busy: waiting threads then belong to a pool with enough work,
+/// unless they wait for a mutex.
 const ALL_AT_WORK: f64 = 0.9;
-/// A thread with at least this share of its time on a CPU never waits.
+/// A thread that spends at least this share of its time on a CPU counts as never waiting.
 const NEVER_WAITS: f64 = 0.85;
-/// Above this share of their waits, threads count as waiting for a mutex.
+/// Threads count as waiting for a mutex if more than this share of their waits is for one.
 const IN_MUTEX: f64 = 0.5;
 
 /// The waits for locks of one process's threads.
@@ -33,9 +32,9 @@ pub(super) fn locks(facts: &Facts) -> Option<LockWaits> {
 pub(super) struct Convoy {
     /// Threads that wait for the lock.
     pub(super) waiters: f64,
-    /// Threads of the same process that are running or ready to run.
+    /// Threads of the same process that are running or runnable.
     pub(super) active: f64,
-    /// Share of the process's CPU time in the kernel.
+    /// Share of the process's CPU time that is spent in the kernel.
     pub(super) kernel: f64,
 }
 
@@ -56,7 +55,7 @@ impl Convoy {
         {
             return None;
         }
-        // A thread that never waits is not held up by a lock, whatever other threads of its process, such as a runtime's own, wait for.
+        // A thread that never waits is not delayed by a lock, even if other threads of its process (such as a runtime's) wait.
         let never_waits = facts.threads.first().is_some_and(|(_, on)| *on >= NEVER_WAITS * facts.wall);
         if never_waits && !in_mutex {
             return None;
@@ -65,13 +64,13 @@ impl Convoy {
         Some(Self { waiters, active, kernel })
     }
 
-    /// Share of their time for which the process's threads waited for the lock.
+    /// The share of time that the process's threads waited for the lock.
     pub(super) fn waited(&self) -> f64 {
         self.waiters / (self.waiters + self.active)
     }
 }
 
-/// Share of their time that threads waited for a contended lock.
+/// The share of time that threads waited for a contended lock.
 pub(super) fn waited_for_locks(facts: &Facts) -> f64 {
     Convoy::of(facts).map_or(0.0, |convoy| convoy.waited())
 }

@@ -1,4 +1,4 @@
-//! The causes for which cores waited while running a command, from counters and ceilings.
+//! Causes of stalled cores while a command ran, from counters and ceilings.
 
 use record::diagnosis::BoundBy;
 use record::text::Value;
@@ -17,7 +17,7 @@ const MISPREDICT_CYCLES: f64 = 17.0;
 /// At or above this share of a bandwidth ceiling, requests queue for memory.
 const NEAR_CEILING: f64 = 0.6;
 
-/// Memory traffic due to the command's last-level cache misses, B/s over its run time, with the count.
+/// Memory traffic from the command's last-level cache misses, in B/s over its run time, with the miss count.
 fn traffic<'a>(facts: &Facts<'a>) -> Option<(f64, &'a Measurement)> {
     let misses = ["LLC-load-misses", "cache-misses"].into_iter().find_map(|event| facts.count(event))?;
     Some((misses.value() * LINE / (facts.wall - facts.off_cpu).max(1e-9), misses))
@@ -47,7 +47,7 @@ pub(super) fn bandwidth(facts: &Facts) -> Option<Cause> {
 }
 
 pub(super) fn latency(facts: &Facts) -> Option<Cause> {
-    // If requests queue, more of them at once speed nothing up.
+    // If requests queue, issuing more of them in parallel does not help.
     if bandwidth(facts).is_some_and(|cause| cause.share > 0.0) {
         return None;
     }
@@ -58,7 +58,7 @@ pub(super) fn latency(facts: &Facts) -> Option<Cause> {
         .latency_ns
         .filter(|value| *value > 0.0)
         .map(|ns| misses.value() * ns / 1e9 / facts.cpu().max(1e-9));
-    // Loads overlap, so that misses times latency is the upper limit; the core's own count is exact.
+    // Loads overlap, so misses times latency is an upper limit; the core's own count is exact.
     let share = match (back_end.map(Measurement::value), modelled) {
         (Some(share), Some(modelled)) => share.min(modelled),
         (Some(share), None) => share,
@@ -92,14 +92,14 @@ pub(super) fn branches(facts: &Facts) -> Option<Cause> {
     Some(Cause::new(BoundBy::Branches, share, says, "branches").cite(seen, misses))
 }
 
-/// Minimum number of CPUs used by other processes for these to be listed.
+/// Other processes are mentioned if they use at least this many CPUs.
 const LEAST_OTHERS: f64 = 0.1;
 
-/// The verdict if nothing stands out: the command is compute-bound, since counters show that it does not wait for
+/// The verdict if no cause stands out: the command is compute-bound if counters show that it does not wait for
 /// memory.
 pub(super) fn compute(facts: &Facts) -> Cause {
     let used = facts.used();
-    // This explains why it did not use more CPUs.
+    // Explains why the command did not use more CPUs.
     let others = reported_of_others(facts).filter(|others| *others >= LEAST_OTHERS);
     let (in_use, cpus) = (significant(used), facts.cpus.to_string());
     let busy = match others.map(units::cpus_in_use) {
@@ -111,12 +111,12 @@ pub(super) fn compute(facts: &Facts) -> Cause {
     Cause::new(BoundBy::Cpu, 1.0, Text::sequence([busy, computes]), "profile").cite_ipc(facts.ipc())
 }
 
-/// What counters or samples show of a command for which nothing stands out.
+/// A description from counters or samples of a command for which no cause stands out.
 pub(super) fn known(facts: &Facts) -> Option<Text> {
     facts.ipc().map(|ipc| computes(facts, ipc.value())).or_else(|| sampled::computes(facts))
 }
 
-/// Instructions per cycle, compared with those of workloads on this machine.
+/// Compares instructions per cycle with those of workloads on this machine.
 pub(super) fn computes(facts: &Facts, ipc: f64) -> Text {
     let Some((near, near_ipc, best, best_ipc)) = facts.ipc_of_workloads(ipc) else {
         return text!(verdict("ipc"), ipc = significant(ipc));

@@ -1,5 +1,5 @@
-//! Effects of changes in its environment on a command: a change that slows the command down shows a resource that it
-//! needs.
+//! The effects of changes in a command's environment: a change that slows the command down reveals a resource that the
+//! command needs.
 
 use record::command_run::{Probe, ProbeKind};
 use record::diagnosis::BoundBy;
@@ -8,13 +8,13 @@ use record::{Text, text};
 
 use super::{Cause, Facts, detail, sampled, verdict};
 
-/// Minimum ratio of a change that matters: a program that needs the removed resource loses more than the difference
-/// between two runs.
+/// Minimum slowdown that matters: a program that needs the removed resource slows down by more than two runs
+/// differ.
 const SLOWER: f64 = 1.05;
 const FASTER: f64 = 0.95;
-/// The same for two or more threads that slow each other down.
+/// The same minimum for two or more threads that slow each other down.
 const MUCH_FASTER: f64 = 0.8;
-/// Minimum share of a cause shown by an experiment (at least 5 % slower), because experiments take precedence over
+/// Minimum share of a cause that is shown by an experiment (at least 5 % slower): experiments take precedence over
 /// observations.
 const LEAST_SHOWN: f64 = 0.65;
 
@@ -22,18 +22,18 @@ fn find(facts: &Facts, kind: ProbeKind) -> Option<Probe> {
     facts.probes().into_iter().find(|probe| probe.kind == kind)
 }
 
-/// A change that certainly slowed the command.
+/// A change that slowed the command down beyond doubt.
 fn slower(facts: &Facts, kind: ProbeKind) -> Option<Probe> {
     find(facts, kind).filter(|probe| probe.interval.is_some_and(|(low, _)| low > 1.0) && probe.ratio > SLOWER)
 }
 
-/// A change that certainly made the command faster, by this factor.
+/// A change that made the command faster beyond doubt, by at least this factor.
 fn faster(facts: &Facts, kind: ProbeKind, by: f64) -> Option<Probe> {
     find(facts, kind).filter(|probe| probe.interval.is_some_and(|(_, high)| high < 1.0) && probe.ratio < by)
 }
 
-/// The probes for bandwidth and for the last-level cache, if both slow the command and their intervals overlap: it is unresolved which of
-/// the two the command needs, and a working set larger than the caches needs both.
+/// The probes for bandwidth and for the last-level cache, if both slow the command down and their intervals overlap: then it is unresolved
+/// which of the two the command needs, and a working set larger than the caches needs both.
 fn alike(facts: &Facts) -> Option<(Probe, Probe)> {
     let is_slower = |kind| slower(facts, kind).is_some();
     if !is_slower(ProbeKind::Bandwidth) && !is_slower(ProbeKind::Cache) {
@@ -50,7 +50,7 @@ fn range(probe: &Probe) -> String {
     format!("{low:.2}× to {high:.2}×")
 }
 
-/// The change of the command's time, in words.
+/// Describes the change of the command's CPU time.
 fn changed(key: &str, probe: &Probe) -> Text {
     text!(verdict(key), ratio = Value::Factor(probe.ratio), range = range(probe))
 }
@@ -59,7 +59,7 @@ fn share(ratio: f64) -> f64 {
     (LEAST_SHOWN + ratio - SLOWER).clamp(LEAST_SHOWN, 1.0)
 }
 
-/// The memory resource needed by a program that others slow down, from samples of its instructions if they are
+/// The memory resource needed by a program that is slowed down by others. Uses samples of its instructions if they are
 /// conclusive.
 fn kind(facts: &Facts, ratio: f64, slowed: Text) -> Cause {
     match sampled::at_memory(facts) {
@@ -72,7 +72,7 @@ fn kind(facts: &Facts, ratio: f64, slowed: Text) -> Cause {
     }
 }
 
-/// Memory as the cause: the command is slower with less bandwidth, or faster with huge pages, which save page walks.
+/// Memory as the cause: the command is slower with less bandwidth, or faster with huge pages (fewer page walks).
 pub(super) fn memory(facts: &Facts) -> Option<Cause> {
     let spared = faster(facts, ProbeKind::HugePages, FASTER);
     let slowed = match alike(facts) {
@@ -98,7 +98,7 @@ pub(super) fn memory(facts: &Facts) -> Option<Cause> {
     Some(cause.cite(describe(facts), detail("probes")))
 }
 
-/// The last-level cache as the cause, if the command does not lack bandwidth.
+/// The last-level cache as the cause, unless the command lacks bandwidth.
 pub(super) fn cache(facts: &Facts) -> Option<Cause> {
     let probe = slower(facts, ProbeKind::Cache)?;
     let bandwidth = slower(facts, ProbeKind::Bandwidth);
@@ -124,7 +124,7 @@ pub(super) fn own_threads(facts: &Facts) -> Option<Cause> {
 /// Intervals this close to 1 show that the command does not need the changed resource.
 const CLOSE: f64 = 0.1;
 
-/// The result of the memory probes if none finds a dependency: no dependency, or inconclusive.
+/// The sentence if the memory probes find no dependency: there is none, or the probes are inconclusive.
 pub(super) fn without_need(facts: &Facts) -> Option<Text> {
     if memory(facts).is_some() || cache(facts).is_some() {
         return None;
@@ -150,7 +150,7 @@ fn name(kind: ProbeKind) -> &'static str {
     }
 }
 
-/// Each change with its ratio.
+/// Lists each change with its ratio.
 fn describe(facts: &Facts) -> Text {
     let probes: Vec<Text> = facts
         .probes()
@@ -166,7 +166,7 @@ mod tests {
     use crate::record_index::RecordIndex;
     use record::{Label, Labels, Measurement, Record, detail as place};
 
-    /// The verdict on a single-threaded program with these probe intervals.
+    /// The codes of the verdict on a single-threaded program with these probe intervals.
     fn said(intervals: [(f64, f64); 3]) -> Vec<String> {
         let all = [ProbeKind::Bandwidth, ProbeKind::Cache, ProbeKind::HugePages].into_iter().zip(intervals);
         let probes: Vec<Probe> = all

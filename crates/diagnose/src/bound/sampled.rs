@@ -1,4 +1,4 @@
-//! The causes for which programs wait in user mode, from samples of their instructions and registers.
+//! Causes of stalls in user mode, from samples of a program's instructions and registers.
 
 use record::diagnosis::{BoundBy, BoundKind};
 use record::live::{MemoryLevel, Sampled};
@@ -8,18 +8,18 @@ use record::{Measurement, Text, detail as place, text};
 use super::{Cause, FIRST, Facts, WORDS, detail, share, threads, verdict};
 use crate::tables::{sentences, word};
 
-/// The fewest decoded samples for a conclusion.
+/// Minimum number of decoded samples for a conclusion.
 const ENOUGH: u64 = 30;
-/// Above this share, memory is accessed sequentially: bandwidth limits it, not latency.
+/// Above this share of sequential accesses, bandwidth is the limit rather than latency.
 const IN_ORDER: f64 = 0.5;
-/// Above this share of accesses with unknown addresses, the rest is inconclusive.
+/// Above this share of accesses with unknown addresses, samples are inconclusive.
 const HIDDEN: f64 = 0.25;
-/// A smaller share of spinning is normal for any lock.
+/// A smaller share of spinning is normal for any lock and is not reported.
 const SPINNING: f64 = 0.2;
-/// A smaller share of cache loads is normal, because they overlap with the program's other work.
+/// A smaller share of cache loads is not reported: they overlap with the program's other work.
 const OF_CACHES: f64 = 0.6;
 
-/// Smaller memory sizes are not reported, bytes.
+/// Smaller working sets are not reported, bytes.
 const LEAST_BYTES: f64 = 4096.0;
 
 /// The samples, if there are enough for a conclusion.
@@ -31,7 +31,7 @@ fn enough(facts: &Facts) -> Option<Sampled> {
 /// Adds the samples' evidence to other causes; `user` is the share of the time that they cover.
 pub(super) fn add(causes: &mut Vec<Cause>, facts: &Facts, user: f64) {
     let Some(sampled) = enough(facts) else { return };
-    // Counters, experiments and the probe are exact about memory: slots that do not wait for it are spent elsewhere.
+    // Counters, experiments and the probe are exact about memory: issue slots that do not stall wait for nothing.
     let stalled = facts.share("backend-bound").map_or(1.0, Measurement::value);
     let of_memory = |cause: &Cause| [BoundBy::MemoryLatency, BoundBy::MemoryBandwidth].contains(&cause.by);
     let known = causes.iter().any(|cause| of_memory(cause) && cause.share >= FIRST);
@@ -49,15 +49,15 @@ pub(super) fn at_memory(facts: &Facts) -> Option<Cause> {
     memory(&sampled, facts, facts.user / facts.cpu().max(1e-9) * facts.on_cpu())
 }
 
-/// The minimum share of the command's CPU time in which two of its threads ran simultaneously, since only these take cache lines from each
-/// other. It follows from the average number of running threads while any thread can run: with an average of 1.5, two threads run together
-/// half the time, which is two thirds of their CPU time.
+/// The minimum share of the command's CPU time in which two of its threads ran simultaneously: only then do they take cache lines from
+/// each other. It is derived from the average number of running threads while any thread can run: with an average of 1.5, two threads run
+/// together half of the time, which is two thirds of their CPU time.
 fn run_together(facts: &Facts) -> f64 {
     let at_once = facts.cpu() / (facts.wall - facts.off_cpu).max(1e-9);
     (2.0 * (at_once - 1.0) / at_once.max(1e-9)).clamp(0.0, 1.0)
 }
 
-/// A note on causes that sampling cannot exclude, if nothing else stands out; `None` if there are too few samples.
+/// Describes where samples find the user time if no cause stands out; `None` if there are too few samples.
 pub(super) fn computes(facts: &Facts) -> Option<Text> {
     let sampled = enough(facts)?;
     if sampled.hidden.share >= HIDDEN {
@@ -79,19 +79,19 @@ pub(super) fn computes(facts: &Facts) -> Option<Text> {
     Some(says)
 }
 
-/// Bytes rounded to one digit of KiB, MiB or GiB, because the estimate is based on few matching pairs of samples.
+/// Rounds bytes to one digit of KiB, MiB or GiB, because the estimate is based on few matching pairs of samples.
 fn first_digit(bytes: f64) -> f64 {
     let unit = 1024_f64.powf(bytes.max(1.0).log(1024.0).floor());
     let place = 10_f64.powf((bytes / unit).max(1.0).log10().floor());
     (bytes / unit / place).round() * place * unit
 }
 
-/// The process that waits.
+/// The threads that wait.
 fn who(facts: &Facts) -> Text {
     if threads::is_one_at_a_time(facts) { text!("One thread") } else { text!("All running threads") }
 }
 
-/// Loads from memory or the last-level cache as the cause, if they use much of the time.
+/// Loads from memory or the last-level cache as the cause, if they account for much of the time.
 fn memory(sampled: &Sampled, facts: &Facts, user: f64) -> Option<Cause> {
     if sampled.far.count > 0 && sampled.sequential.share >= IN_ORDER * sampled.far.share {
         let says = text!(verdict("streams"), who = who(facts), share = share(sampled.far));
@@ -110,10 +110,10 @@ fn memory(sampled: &Sampled, facts: &Facts, user: f64) -> Option<Cause> {
     }
     let level = word(&of_level);
     let (level, kind) = (*sentences(WORDS, "levels", &level).first()?, super::kind(&level));
-    // No process goes through more memory than it had at the most.
+    // A working set cannot exceed the process's peak memory.
     let most = facts.time.detail.get(place::MAX_RSS_BYTES).map_or(f64::INFINITY, |bytes| bytes as f64);
     let bytes = sampled.working_set.filter(|bytes| bytes.is_finite()).unwrap_or(0.0).min(most);
-    // Lines taken out of the caches are as far away, however few they are.
+    // Evicted lines also cost a memory access, even if the working set is small.
     let size = (bytes >= LEAST_BYTES)
         .then(|| text!(", about {bytes}", bytes = Value::Figure(first_digit(bytes), "B")));
     let time = sampled
@@ -125,10 +125,10 @@ fn memory(sampled: &Sampled, facts: &Facts, user: f64) -> Option<Cause> {
     Some(Cause::new(BoundBy::MemoryLatency, user * at.share, says, "use-together").of_kind(kind))
 }
 
-/// Shared cache lines as the cause. Samples count if they coincide within a window, in which threads that alternate at a lock may also
-/// coincide; therefore, the share is limited to the time in which two threads ran simultaneously.
+/// Shared cache lines as the cause. Samples count if they coincide within a window; so may those of threads that alternate at a lock.
+/// The share is therefore limited to the time in which two threads ran simultaneously.
 fn lines(sampled: &Sampled, user: f64, together: f64) -> Option<Cause> {
-    // A loop that spins is at such a line by its nature, and what to do is another.
+    // Spin loops always access a shared line, but have a different remedy.
     if sampled.spinning.share >= SPINNING {
         return None;
     }
@@ -140,7 +140,7 @@ fn lines(sampled: &Sampled, user: f64, together: f64) -> Option<Cause> {
 
 fn spinning(sampled: &Sampled, user: f64) -> Option<Cause> {
     let says = text!(verdict("spin-loops"), share = share(sampled.spinning));
-    // Taking the lock also waits for the same line.
+    // Acquiring the lock also waits for the same cache line.
     let taken = sampled.spinning.share.max(sampled.shared.share.min(2.0 * sampled.spinning.share));
     let cause = Cause::new(BoundBy::OwnThreads, user * taken, says, "spinning");
     (sampled.spinning.share >= SPINNING).then(|| cause.of_kind(BoundKind::Spinning))

@@ -1,4 +1,4 @@
-//! What limits selected processes of a recorded machine, from the rules of `stat` and the machine's probe.
+//! The bottleneck of selected processes of a recorded machine, from the rules of `stat` and the machine's probe.
 
 use record::diagnosis::{Bound, BoundBy};
 use record::live::{Interval, Process};
@@ -9,7 +9,7 @@ use super::machine::{Reference, counted, name, watched};
 use super::{advice, verdict};
 use crate::record_index::RecordIndex;
 
-/// What limits processes with results like those of a command, given the activity of the whole machine.
+/// The bottleneck of processes, from results like those of a command and the activity of the whole machine.
 pub fn watched_service(seen: Vec<Measurement>, interval: &Interval, reference: &Reference) -> Option<Bound> {
     let mut record = Record::new("", String::new(), Vec::new());
     record.measurements = seen;
@@ -20,7 +20,7 @@ pub fn watched_service(seen: Vec<Measurement>, interval: &Interval, reference: &
     }
     record.measurements.extend(interval.cores_of_group.iter().flat_map(counted));
     let mut own = super::bound(&RecordIndex::new(&record))?;
-    // A program that ran until it was stopped is bound by what it did.
+    // A program that ran before it was stopped keeps the verdict on its run.
     let stopped = !interval.threads.is_empty() && interval.threads.iter().all(|thread| thread.state == "T");
     if own.by == BoundBy::Waiting && stopped {
         own.says = text!(verdict("stopped"));
@@ -29,13 +29,13 @@ pub fn watched_service(seen: Vec<Measurement>, interval: &Interval, reference: &
     }
     say_who(&mut own, interval);
     say_of_memory(&mut own, interval);
-    // A program with a CPU may wait on it for memory; the machine's probe shows that.
+    // A running program may wait for memory; the machine's probe shows that.
     let shared = [BoundBy::MemoryBandwidth, BoundBy::MemoryLatency, BoundBy::Clock];
     let heard = watched(interval, reference).filter(|machine| shared.contains(&machine.by));
     Some(heard.filter(|_| [BoundBy::Cpu, BoundBy::OneThread].contains(&own.by)).unwrap_or(own))
 }
 
-/// A process that uses less than this share of a CPU does not delay others.
+/// A process that uses less than this share of a CPU is not named as a cause of delays.
 const MUCH: f64 = 0.1;
 
 /// Adds the processes that used the CPUs needed by the selected processes.
@@ -50,7 +50,7 @@ fn say_who(own: &mut Bound, interval: &Interval) {
     own.says.push(text!(verdict(if other.real_time { "who-real-time" } else { "who" }), who, share));
 }
 
-/// Above this share of time with tasks waiting for memory, the waits are due to a memory limit or lack of memory.
+/// If tasks wait for memory for more than this share of the time, a memory limit or a lack of memory is the cause.
 const PRESSED: f64 = 0.1;
 
 /// Tasks that wait for page reclaim appear to wait for a disk or to work in the kernel.
@@ -69,7 +69,7 @@ mod tests {
     use record::live::{CpuTimes, Thread};
     use record::{Label, Labels};
 
-    /// One second of one thread: time on a CPU, in the run queue, and blocked.
+    /// One second of one thread: time on-CPU, in the run queue, and blocked.
     fn one_thread([cpu, runnable, blocked]: [f64; 3]) -> Vec<Measurement> {
         let place = || Labels::new().with_label(Label::Workload, "command");
         let states = [("user", cpu), ("system", 0.0), ("runnable", runnable), ("off-cpu", blocked)];

@@ -1,4 +1,4 @@
-//! Tests each cause with a record for which it is the answer, and with a record without the necessary results.
+//! Tests each cause with a record for which it is the answer, and with a record that lacks the necessary results.
 
 use proptest::prelude::*;
 use record::Label;
@@ -8,7 +8,7 @@ use record::{Labels, Record};
 use super::*;
 use crate::samples::measured;
 
-/// A command of one second on 8 CPUs: seconds in user mode, in the kernel, ready, and off-CPU.
+/// A command that runs for one second on 8 CPUs: seconds in user mode, in the kernel, runnable, and off-CPU.
 fn command(times: [f64; 4]) -> Record {
     let mut record = Record::new("0.1.0", String::new(), Vec::new());
     let place = || Labels::new().with_label(Label::Workload, "command");
@@ -56,7 +56,7 @@ fn bound(record: &Record) -> Option<Bound> {
     super::bound(&RecordIndex::new(record))
 }
 
-/// Checks the limiting cause of a record; the sentences of the verdict must have these codes, and their placeholders
+/// Checks the limiting cause in a record; the verdict's sentences must have these codes, and their placeholders
 /// these values.
 #[track_caller]
 fn is_bound(record: &Record, by: BoundBy, codes: &[&str], figures: &[(&str, &str)]) -> Bound {
@@ -83,7 +83,7 @@ fn one_busy_thread_on_a_machine_of_eight_is_reported_by_its_name() {
     let record = with_thread(command([0.98, 0.01, 0.0, 0.01]), "bc 1234", 0.98);
     let figures = [("name", "bc"), ("cpus", "8"), ("idle", "the other 7 CPUs sat idle")];
     let bound = is_bound(&record, BoundBy::OneThread, &["bound-one-thread"], &figures);
-    insta::assert_snapshot!(bound.says, @"One thread (bc) did the work, on one CPU of 8; the other 7 CPUs sat idle.");
+    insta::assert_snapshot!(bound.says, @"One thread (bc) did the work, on one of 8 CPUs; the other 7 CPUs sat idle.");
     let mut alone = record;
     alone.measurements[0].detail.set(detail::CPU_COUNT, 1u32);
     is_bound(&alone, BoundBy::Cpu, &["bound-cpu-one", UNCOUNTED], &[]);
@@ -98,7 +98,7 @@ fn one_thread_that_waited_for_a_cpu_is_not_reported_that_more_of_them_do_not_hel
             &format!(r#"{{"busy_seconds": {around}, "seconds": 1.0}}"#),
         )
     };
-    // Others use two of eight.
+    // Other processes use two of eight CPUs.
     let figures = [("name", "bc"), ("idle", "5.12 CPUs sat idle and other processes used the rest")];
     let bound = is_bound(
         &waited("2.88"),
@@ -107,7 +107,7 @@ fn one_thread_that_waited_for_a_cpu_is_not_reported_that_more_of_them_do_not_hel
         &figures,
     );
     assert_eq!(bound.advice[0].code(), Some("bound-try-free-core"));
-    // And all of them: most of its time it computed, and that it waited is told beside.
+    // Other processes use all CPUs: the command mostly computed, so the wait is mentioned second.
     let besides = ["bound-cpu-beside-others", UNCOUNTED, "bound-besides", "bound-cpu-contention"];
     is_bound(&waited("7.95"), BoundBy::Cpu, &besides, &[("used", "0.88"), ("cpus", "8")]);
     let long = with_thread(command([0.6, 0.0, 0.4, 0.0]), "bc 1234", 0.6);
@@ -118,7 +118,7 @@ fn one_thread_that_waited_for_a_cpu_is_not_reported_that_more_of_them_do_not_hel
 
 #[test]
 fn what_others_took_does_not_hide_what_the_command_did_in_the_rest() {
-    // Some 20 % of its time for others: too little to come first, enough to stand second.
+    // It lost about 20 % of its time to others: too little to come first, enough for a second sentence.
     let record = with_thread(command([0.26, 0.54, 0.2, 0.0]), "cat 1234", 0.8);
     let record = with_detail(record, "around", r#"{"busy_seconds": 7.95, "seconds": 1.0}"#);
     let second = ["bound-kernel", "bound-besides", "bound-cpu-contention"];
@@ -155,7 +155,7 @@ fn many_short_processes_are_not_called_a_thread() {
         let bound = is_bound(&short, BoundBy::OneThread, &codes, &[]);
         assert_eq!(bound.advice[0].code(), Some("bound-try-fewer-processes"));
     }
-    // One process that was hardly sampled, alone or below a shell; and a record that does not say.
+    // One hardly sampled process, directly or under a shell; and a record without this information.
     let codes = ["bound-hardly-sampled", "bound-besides", "bound-kernel"];
     for single in [sampled(1, 1, 1), sampled(1, 30, 1), sampled(2, 5, 1), sampled(9, 2, 1), record] {
         is_bound(&single, BoundBy::OneThread, &codes, &[("used", "0.95")]);
@@ -187,13 +187,13 @@ fn no_cpu_to_run_on_is_reported_with_who_had_it() {
     }
     let figures = [("used", "7.90"), ("cpus", "8 CPUs")];
     is_bound(&own, BoundBy::TooFewCpus, &["bound-too-few-cpus"], &figures);
-    // Four jobs on one CPU, beside a program on another.
+    // Four jobs on one CPU, and another program on the other CPU.
     let mut jobs =
         with_detail(command([0.95, 0.048, 3.0, 0.0]), "around", r#"{"busy_seconds": 2.0, "seconds": 1.0}"#);
     jobs.measurements[0].detail.set(detail::CPU_COUNT, 1u32);
     let bound = is_bound(&jobs, BoundBy::TooFewCpus, &["bound-too-few-cpus"], &[("cpus", "1 CPU")]);
     assert_eq!(bound.advice[0].code(), Some("bound-try-more-cpus"));
-    // Eight threads on two CPUs, of which others had nearly all.
+    // Eight threads on two CPUs, of which other processes used nearly all.
     let mut many =
         with_detail(command([0.3, 0.0, 7.6, 0.0]), "around", r#"{"busy_seconds": 2.0, "seconds": 1.0}"#);
     many.measurements[0].detail.set(detail::CPU_COUNT, 2u32);
@@ -218,7 +218,7 @@ fn the_kernel_the_quota_and_the_hypervisor_are_reported_apart() {
     insta::assert_snapshot!(bound.says, @"96.2 % of CPU time was in the kernel. It took 3,000,000 page faults per second.");
     let around =
         "{\"seconds\": 1.0, \"throttled_seconds\": 3.0, \"stolen_seconds\": 0.0, \"busy_seconds\": 1.0}";
-    // The kernel counts threads that a quota holds as ready.
+    // The kernel counts threads throttled by a quota as runnable.
     is_bound(
         &with_detail(command([1.0, 0.0, 3.1, 0.0]), "around", around),
         BoundBy::Quota,
@@ -246,11 +246,11 @@ const CEILINGS: &str = "{\"bandwidth_one\": 1e10, \"bandwidth_all\": 4e10, \"lat
 #[test]
 fn counters_tell_what_the_core_waits_for() {
     let busy = || with_detail(command([8.0, 0.0, 0.0, 0.0]), "ceilings", CEILINGS);
-    // 30 GB/s of 40.
+    // 30 GB/s of 40 GB/s.
     let stream = with_count(busy(), "LLC-load-misses", 3e10 / 64.0);
     let figures = [("traffic", "30.0 GB/s"), ("share", "75.0 %")];
     is_bound(&stream, BoundBy::MemoryBandwidth, &["bound-bandwidth-all"], &figures);
-    // 5 s of 8 behind misses, at little bandwidth.
+    // 5 s of 8 s in cache misses, at low bandwidth.
     let chase = with_count(busy(), "LLC-load-misses", 5e7);
     let bound = is_bound(&chase, BoundBy::MemoryLatency, &["bound-memory-latency"], &[("share", "62.5 %")]);
     insta::assert_snapshot!(bound.says, @"Up to 62.5 % of CPU time may be memory stalls: 50,000,000 loads missed the last-level cache.");
@@ -281,7 +281,7 @@ fn an_instant_is_not_diagnosed() {
         measured("workload.time", place, 0.001)
     };
     is_bound(&record, BoundBy::Unknown, &[TOO_SHORT.code], &[("wall", "1.00 ms")]);
-    // Killed at once on a busy machine: it waited for a CPU to begin and for somebody to notice its end, not for a disk.
+    // Killed immediately on a busy machine: it waited for a CPU to start and for its exit to be noticed, not for a disk.
     let place = || Labels::new().with_label(Label::Workload, "command");
     for (wall, looks, too_short) in [(0.014, "0", true), (0.06, "0", true), (0.06, "2", false)] {
         let mut record = command([0.0005, 0.0005, 0.0, wall - 0.001]);
@@ -291,7 +291,7 @@ fn an_instant_is_not_diagnosed() {
         assert_eq!(said.says.is(&TOO_SHORT), too_short, "{wall} s: {}", said.says);
     }
     assert_eq!(bound(&Record::new("0", String::new(), Vec::new())), None);
-    // A step of scaling is no command of stat's.
+    // A step of a scaling run is not a command of stat.
     let mut step = command([1.0, 0.0, 0.0, 0.0]);
     step.measurements[0].labels =
         Labels::new().with_label(Label::Workload, "command").with_label(Label::Threads, 2u32);
@@ -337,7 +337,7 @@ fn what_threads_too_short_for_looks_did_besides_is_not_called_waiting_for_a_disk
     }
 }
 
-/// Adds waits for locks of one process's threads within a second, and the number of active threads, summed over 20 samples.
+/// Adds lock waits of one process's threads within a second, and the number of active threads, summed over 20 samples.
 fn with_locks(record: Record, [blocked, mutex, active]: [f64; 3], at_work: u32) -> Record {
     let looks = format!(r#"{{"all": 20, "idle": 0, "active": {at_work}, "most_active": 4}}"#);
     let locks = format!(r#"{{"blocked": {blocked}, "mutex": {mutex}, "active": {active}}}"#);
@@ -347,7 +347,7 @@ fn with_locks(record: Record, [blocked, mutex, active]: [f64; 3], at_work: u32) 
 
 #[test]
 fn threads_on_one_lock_are_not_told_to_read_more_at_a_time_or_to_take_more_cpus() {
-    // Two of four threads run, the others wait for the lock; most CPU time is the kernel's.
+    // Two of four threads run while the others wait for the lock; most CPU time is in the kernel.
     let convoy = |waits: [f64; 3], system: f64| {
         let record = with_count(command([2.0 - system, system, 1.8, 0.0]), "context-switches", 22_259.0);
         with_locks(record, waits, 40)
@@ -356,29 +356,29 @@ fn threads_on_one_lock_are_not_told_to_read_more_at_a_time_or_to_take_more_cpus(
     let convoyed = is_bound(&convoy([2.0, 1.1, 2.0], 1.2), BoundBy::Lock, &["bound-lock"], &figures);
     insta::assert_snapshot!(convoyed.says, @"Its threads spent 50.0 % of their time waiting for locks or for each other (futex): 22,259 context switches per second.");
     assert_eq!(convoyed.advice[0].code(), Some("bound-try-less-locking"));
-    // All CPUs compute, which a pool with enough to do does, too: what they wait for must be a mutex.
+    // All CPUs compute, as in a pool with enough work: the waits must be for a mutex.
     is_bound(&convoy([2.0, 1.9, 2.0], 0.1), BoundBy::Lock, &["bound-lock"], &figures);
     for waits in [[2.0, 0.9, 2.0], [6.0, 0.0, 2.0], [0.2, 0.2, 2.0], [6.0, 6.0, 0.2]] {
         for system in [0.1, 1.2] {
             assert_ne!(bound(&convoy(waits, system)).unwrap().by, BoundBy::Lock, "{waits:?}");
         }
     }
-    // Beside idle CPUs threads that wait for each other are as few as those at a lock.
+    // With idle CPUs, threads that wait for each other are as limited as threads that wait for a lock.
     let idle = with_locks(command([0.6, 0.1, 0.1, 0.3]), [1.4, 0.0, 0.8], 16);
     assert_eq!(bound(&idle).unwrap().says.code(), Some("bound-lock"));
 }
 
 #[test]
 fn beside_other_programs_a_mutex_is_a_lock_and_a_pool_without_work_is_none() {
-    // Its threads had a CPU for 0.32 s, and were ready for 1.75 s.
+    // Its threads ran for 0.32 s and were runnable for 1.75 s.
     let beside = |waits: [f64; 3]| {
         let record = with_count(command([0.32, 0.0, 1.75, 0.0]), "context-switches", 330.0);
         with_detail(with_locks(record, waits, 42), "around", r#"{"busy_seconds": 2.0, "seconds": 1.0}"#)
     };
-    // What it waits for most comes first, the others second.
+    // The longest wait comes first, the other processes second.
     let codes = ["bound-lock", "bound-besides", "bound-cpu-contention"];
     is_bound(&beside([2.4, 2.4, 2.07]), BoundBy::Lock, &codes, &[("share", "53.7 %")]);
-    // Two of eight have work; the others wait for some now and then.
+    // Two of eight threads have work; the others occasionally wait for work.
     for idle in [[6.0, 0.1, 2.07], [0.0, 0.0, 2.07]] {
         is_bound(&beside(idle), BoundBy::CpuContention, &["bound-cpu-contention"], &[("share", "84.5 %")]);
     }
@@ -395,7 +395,7 @@ fn threads_in_a_lock_for_ever_are_stuck_whatever_another_sleeps_in() {
     let dead = is_bound(&stuck(5, 0.0, 0), BoundBy::Lock, &["bound-stuck"], &[("stuck", "5")]);
     insta::assert_snapshot!(dead.says, @"No thread ran; 5 are blocked on a lock.");
     is_bound(&stuck(5, 0.002, 0), BoundBy::Lock, &["bound-stuck-beside"], &[("share", "0.2 %")]);
-    // A pool whose threads wait for work, one that works, and one that may.
+    // Pools: one whose threads wait for work, one that works, and one that may work.
     for record in [stuck(0, 0.0, 0), stuck(5, 0.02, 0), stuck(5, 0.002, 1)] {
         assert_eq!(bound(&record).unwrap().says.code(), Some("bound-waiting-sleep"));
     }
@@ -403,7 +403,7 @@ fn threads_in_a_lock_for_ever_are_stuck_whatever_another_sleeps_in() {
 
 #[test]
 fn threads_that_take_a_locks_line_from_each_other_are_not_told_to_want_more_cpus() {
-    // Four threads that lock and unlock one mutex: user, system, runnable and blocked seconds of one second on two CPUs.
+    // Four threads lock and unlock one mutex: user, system, runnable and blocked time within one second on two CPUs.
     let record = with_detail(command([1.05, 0.88, 1.8, 0.0]), "cpus", "2");
     let record = with_detail(record, "waits", r#"{"lock": {"threads": 258, "again": 81}}"#);
     let record = with_detail(
@@ -415,7 +415,7 @@ fn threads_that_take_a_locks_line_from_each_other_are_not_told_to_want_more_cpus
     assert_eq!((said.by, said.says.code()), (BoundBy::OwnThreads, Some("bound-sampled-lines")));
     let codes: Vec<_> = said.says.sentences().iter().filter_map(|text| text.code()).collect();
     assert!(!codes.contains(&"bound-too-few-cpus") && !codes.contains(&"bound-kernel"), "{codes:?}");
-    // Beside others two ran at once for less than half of the time that they had.
+    // With other programs running, two threads ran simultaneously for less than half of their time.
     let record = with_detail(command([1.27, 0.0, 0.38, 0.0]), "cpus", "2");
     let record = with_detail(
         record,
@@ -423,7 +423,7 @@ fn threads_that_take_a_locks_line_from_each_other_are_not_told_to_want_more_cpus
         r#"{"samples": 78, "undecoded": 0, "shared": {"count": 28, "share": 0.36, "low": 0.31, "high": 0.41}}"#,
     );
     assert_eq!(bound(&record).unwrap().says.code(), Some("bound-sampled-lines"));
-    // One after the other they take nothing from each other.
+    // Threads that run one at a time do not take cache lines from each other.
     let record = with_detail(command([0.99, 0.01, 0.0, 0.0]), "cpus", "2");
     let record = with_detail(
         record,
@@ -444,7 +444,7 @@ fn a_ping_pong_names_its_switches_and_its_waiting_comes_after_its_work() {
     let bound = bound(&record).unwrap();
     let said: Vec<_> = bound.says.sentences().iter().filter_map(Text::code).collect();
     assert!(bound.by == BoundBy::Kernel && said.starts_with(&codes), "{}", bound.says);
-    insta::assert_snapshot!(bound.says, @"92.9 % of CPU time was in the kernel. It made 73,364 context switches per second, between waits for pipes. Besides: Blocked 27.0 % of the time, waiting for another process through a pipe.");
+    insta::assert_snapshot!(bound.says, @"92.9 % of CPU time was in the kernel. It made 73,364 context switches per second, waiting for pipes. Besides: Blocked 27.0 % of the time, waiting for another process through a pipe.");
 }
 
 #[test]
@@ -462,7 +462,7 @@ fn one_thread_keeps_its_verdict_beside_other_programs() {
 
 #[test]
 fn what_it_is_bound_by_itself_stands_beside_others_on_its_cpus() {
-    // It had a CPU for 30 % of the time that it wanted one, and was in the kernel for nearly all of that.
+    // It had a CPU for 30 % of its runnable time, and spent nearly all of that in the kernel.
     let record = with_count(command([0.02, 0.28, 0.7, 0.0]), "page-faults", 150_000.0);
     let codes = ["bound-cpu-contention", "bound-besides", "bound-kernel", "bound-kernel-faults"];
     is_bound(&record, BoundBy::CpuContention, &codes, &[]);
@@ -477,7 +477,7 @@ fn whoever_has_the_cpus_the_commands_own_cause_is_second_with_its_share() {
         };
         format!(r#"{{"samples": 200, "far": {}, "sequential": {}}}"#, of(far), of(0))
     };
-    // On 64 CPUs nearly all of the machine was left, and still memory explains more than that it was one thread.
+    // On 64 CPUs, nearly the whole machine was idle; even so, memory explains more than the single thread.
     for (cpus, far, second) in [
         ("2", 190, "bound-sampled-loads"),
         ("64", 190, "bound-sampled-loads"),
@@ -493,7 +493,7 @@ fn whoever_has_the_cpus_the_commands_own_cause_is_second_with_its_share() {
         let percent = far / 2;
         assert!(share.unwrap().to_string().starts_with(&format!("{percent} %")), "{}", bound.says);
     }
-    // Two outside limits do not hide it.
+    // Two outside limits do not hide the command's own cause.
     let record = with_thread(command([0.4, 0.0, 0.6, 0.0]), "own 7", 0.4);
     let record = with_detail(with_detail(record, "cpus", "1"), "sampled", &mostly(190));
     let around = r#"{"seconds": 1.0, "busy_seconds": 0.7, "stolen_seconds": 0.3}"#;
@@ -526,7 +526,7 @@ fn what_an_experiment_shows_goes_before_what_it_looked_like() {
     let cache = probe("cache", 1.6, 1.5, 1.7);
     let says = bound_by(&probed(&format!("[{cache}, {taken}]")));
     assert_eq!(says, BoundBy::Cache);
-    // Two that do not differ are memory; which kind of it, samples tell.
+    // Two probes with equal effect mean memory; samples show which resource.
     let (wide, wider) = (probe("cache", 1.17, 1.02, 1.59), probe("bandwidth", 1.15, 1.03, 1.69));
     let both = probed(&format!("[{wider}, {wide}]"));
     is_bound(&both, BoundBy::MemoryBandwidth, &["bound-probe-slowed-alike"], &[("cache", "1.17×")]);
@@ -538,7 +538,7 @@ fn what_an_experiment_shows_goes_before_what_it_looked_like() {
     is_bound(&sampled, BoundBy::MemoryLatency, &["bound-sampled-loads", "bound-probe-slowed"], &[]);
     let fewer = probe("fewer-cpus-time", 0.4, 0.3, 0.5);
     assert_eq!(bound_by(&probed(&format!("[{fewer}]"))), BoundBy::OwnThreads);
-    // What was not resolved, or is little, is no verdict.
+    // An unresolved or small effect gives no verdict.
     let loose = probe("bandwidth", 1.4, 0.9, 2.0);
     let little = probe("bandwidth", 1.02, 1.01, 1.03);
     let none = r#"{"kind": "bandwidth", "ratio": 1.4, "rounds": 2}"#;

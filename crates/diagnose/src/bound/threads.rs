@@ -1,5 +1,5 @@
-//! Interactions of a command's threads: a single thread, one after the other, one longer than the others, all waiting for
-//! one lock.
+//! Interactions of a command's threads: one thread does all the work, threads run one at a time, one runs longer than the others, or all
+//! wait for one lock.
 
 use record::diagnosis::BoundBy;
 use record::text::Value;
@@ -10,16 +10,16 @@ use super::convoy::{Convoy, FEW_LOOKS, locks};
 use super::time::used_by_others;
 use super::{Cause, Facts, detail, verdict};
 
-/// The place of each thread's CPU time.
+/// Where a record stores each thread's CPU time.
 const ON_CPU: &str = "workload.cpu_time workload=command state=on-cpu";
 /// Minimum number of idle CPUs that the command could have used.
 const LEAST_IDLE: f64 = 0.2;
-/// If the share of time waiting for CPUs is at most this, more CPUs do not help.
+/// If the share of time waiting for a CPU is at most this, more CPUs do not help.
 const MOST_WAITED: f64 = 0.1;
-/// Upper limit of the share explained by a single thread, which is the answer only if no other cause explains more.
+/// Maximum share attributed to a single thread, which is the answer only if no other cause explains more.
 const MOST_EXPLAINED: f64 = 0.6;
 
-/// Whether most of a program's CPU time was used by one thread, or by one thread at a time: from samples of its threads, independent of
+/// Whether one thread, or one thread at a time, used most of a program's CPU time: from samples of its threads, regardless of
 /// other programs; in records without samples, from the number of CPUs used.
 pub(super) fn is_one_at_a_time(facts: &Facts) -> bool {
     let looks = facts.looks();
@@ -30,7 +30,7 @@ pub(super) fn is_one_at_a_time(facts: &Facts) -> bool {
         && facts.cpus - facts.used() - used_by_others(facts).unwrap_or(0.0) >= LEAST_IDLE
 }
 
-/// Describes the CPUs that were idle in the meantime.
+/// Describes the CPUs that the program left idle.
 fn describe_idle(facts: &Facts, idle: f64) -> Text {
     let rest = facts.cpus - 1.0;
     if idle < LEAST_IDLE {
@@ -44,11 +44,11 @@ fn describe_idle(facts: &Facts, idle: f64) -> Text {
     }
 }
 
-/// Of short processes, at least one in this many samples is another one; a few are no succession.
+/// Short processes: on average, at most this many samples per new thread. The next limit excludes very few threads.
 const EACH_NEW: f64 = 4.0;
 const FEW_THREADS: u64 = 3;
 
-/// Whether samples found new threads again and again: otherwise one that was hardly sampled may have done the work.
+/// Whether samples repeatedly found new threads; otherwise, a single, hardly sampled thread may have done the work.
 fn are_short_processes(facts: &Facts) -> bool {
     let seen = facts.time.detail.get(record::detail::THREADS_SEEN).map_or(0, |threads| threads.seen);
     let looks = facts.looks().all as f64 / facts.time.summary.n.max(1) as f64;
@@ -90,7 +90,7 @@ pub(super) fn one_thread(facts: &Facts) -> Option<Cause> {
             (text!(verdict("one-at-a-time"), cpus, idle), "same-time", seen)
         }
     };
-    // Of all that this machine could have done for it meanwhile.
+    // Share of the CPU time that the machine could have provided in the meantime.
     let share = ((facts.cpus - 1.0) / facts.cpus * facts.used()).min(MOST_EXPLAINED);
     Some(Cause::new(BoundBy::OneThread, share, says, advice).cite(figures, ON_CPU))
 }
@@ -103,17 +103,17 @@ pub(super) fn lock(facts: &Facts) -> Option<Cause> {
     let says = text!(verdict("lock"), share = Value::Share(waited), switches);
     let [waiters, active] = [convoy.waiters, convoy.active].map(significant);
     let seen = text!("threads waiting for a lock: {waiters} on average, with {active} running");
-    // Kernel time also includes taking and releasing locks.
+    // Kernel time also includes acquiring and releasing locks.
     let share = waited + (1.0 - waited) * kernel;
     Some(Cause::new(BoundBy::Lock, share, says, "locks").cite(seen, detail("waits")))
 }
 
 /// Maximum share of one CPU's time used by a program whose threads are deadlocked.
 const STUCK: f64 = 0.01;
-/// Negligible activity: a thread that reads the clock once per second.
+/// Activity below this is negligible: for example, a thread that reads the clock once per second.
 const NOT_AT_ALL: f64 = 1e-4;
 
-/// Threads blocked on a mutex that is never released: these threads never ran, and most other threads of the program
+/// Threads blocked on a mutex that is never released: they never ran, and most other threads of the program
 /// did not run either.
 pub(super) fn stuck(facts: &Facts) -> Option<Cause> {
     let (stuck, looks) = (locks(facts)?.stuck, facts.looks());
@@ -131,14 +131,14 @@ pub(super) fn stuck(facts: &Facts) -> Option<Cause> {
 }
 
 pub(super) fn imbalance(facts: &Facts) -> Option<Cause> {
-    // Threads that only wait for the others do not share the work.
+    // Threads that only wait for the others do none of the work.
     let busiest = facts.threads.first()?.1;
     let working: Vec<_> = facts.threads.iter().map(|(_, on)| *on).filter(|on| *on >= busiest * 0.1).collect();
     if working.len() < 2 || facts.used() < 1.2 || busiest < facts.wall * 0.5 {
         return None;
     }
     let mean = working.iter().sum::<f64>() / working.len() as f64;
-    // Had they shared it evenly, the last would have ended this much earlier.
+    // With evenly shared work, the last thread would have finished this much earlier.
     let share = (1.0 - mean / busiest) * (busiest / facts.wall).min(1.0);
     let (busiest, mean) = (Value::Figure(busiest, "s"), Value::Figure(mean, "s"));
     let seen = text!("busiest thread {busiest}, mean {mean}", busiest = busiest.clone(), mean = mean.clone());

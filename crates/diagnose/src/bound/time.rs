@@ -1,4 +1,4 @@
-//! The use of a command's time: stopped externally, waiting, in the kernel, on too few CPUs.
+//! Causes from the breakdown of a command's time: throttled or stolen, waiting, in the kernel, on too few CPUs.
 
 use record::diagnosis::{BoundBy, BoundKind};
 use record::live::{KernelTime, Sampled};
@@ -14,7 +14,7 @@ use crate::{cpu_accounting, culprits};
 pub(super) fn quota(facts: &Facts) -> Option<Cause> {
     let throttled = facts.around().throttled_seconds?;
     let seconds = facts.around().seconds?.max(1e-9);
-    // Summed over CPUs: of the time that its threads would have run.
+    // Throttled time is summed over CPUs, so it is relative to the time in which its threads could have run.
     let share = throttled / (throttled + facts.cpu() * seconds / facts.wall).max(1e-9);
     let share = if throttled > 0.0 { share } else { 0.0 };
     let throttled = Value::Figure(throttled, "s");
@@ -30,12 +30,12 @@ pub(super) fn stolen(facts: &Facts) -> Option<Cause> {
     let says = text!(verdict("stolen"), share = Value::Share(share));
     let (taken, asked) = (Value::Figure(stolen, "s"), Value::Figure(asked, "s"));
     let seen = text!("steal time {taken} of {asked} requested CPU time");
-    // Ticks of 10 ms: less than a few of them may be chance.
+    // Steal time is counted in ticks of 10 ms; a few ticks may be chance.
     let share = if stolen >= 0.05 { share } else { 0.0 };
     Some(Cause::new(BoundBy::Stolen, share, says, "stolen").cite(seen, detail("around")))
 }
 
-/// The same for a command, which loses no CPU time while it does not request a CPU.
+/// The same for a command, which loses nothing while it does not request a CPU.
 pub(super) fn stolen_from(facts: &Facts) -> Option<Cause> {
     let mut cause = stolen(facts)?;
     cause.share *= 1.0 - (facts.off_cpu / facts.wall).min(1.0);
@@ -51,7 +51,7 @@ pub(super) fn waiting(facts: &Facts) -> Option<Cause> {
     let most = kinds.first().filter(|(_, count)| *count >= all / 3.0).map(|(word, _)| *word);
     let known = most.map(|word| sentences(WORDS, "waits", word)).unwrap_or_default();
     let (says, advice) = match known.as_slice() {
-        // Threads that ended before they were sampled may have been ready all that time.
+        // Threads that exited before they were sampled may have been runnable all that time.
         _ if facts.hardly_seen() => (verdict("unsampled"), super::advice("unsampled")),
         [says, advice] => (*says, Text::from(*advice)),
         _ => (verdict("waiting"), super::advice("waiting")),
@@ -69,31 +69,31 @@ pub(super) fn waiting(facts: &Facts) -> Option<Cause> {
     Some(cause.cite(text!("sampled while blocked: {kinds}", kinds), detail("waiting")))
 }
 
-/// CPUs used by other programs in the meantime. This affects the verdict even if it is too uncertain to be shown.
+/// CPUs used by other programs in the meantime. The number affects the verdict even if too uncertain to be shown.
 pub(super) fn used_by_others(facts: &Facts) -> Option<f64> {
     cpu_accounting::beside(&facts.around(), facts.used())
 }
 
-/// The same value for display, as in all reports.
+/// The same number for display, as in all reports.
 pub(super) fn reported_of_others(facts: &Facts) -> Option<f64> {
     cpu_accounting::reported_beside(&facts.around(), facts.used())
 }
 
 pub(super) fn contention(facts: &Facts) -> Option<Cause> {
-    // While it wants no CPU, a lack of CPUs costs nothing.
+    // A lack of CPUs costs nothing while the command does not request one.
     let wanted = (1.0 - (facts.off_cpu / facts.wall).min(1.0)) * (1.0 - waited_for_locks(facts));
     let runnable = facts.without_a_cpu();
     let share = runnable / (runnable + facts.cpu()).max(1e-9);
     let others = used_by_others(facts);
-    // Of its CPUs others had at most what it had not itself: what it waited beyond that, it waited for its own threads.
+    // Others had at most the CPU time that the command did not use; any further wait was for its own threads.
     let left = (facts.cpus - facts.used()).max(0.0);
     let taken = others.map_or(left, |others| others.min(left));
-    // However many threads it has, if others used more CPUs than it had, it primarily lacks those.
+    // If others used more CPUs than the command, they are the main cause, regardless of its number of threads.
     let is_single = facts.threads.len() == 1;
     let own = runnable - taken * facts.wall > runnable / 2.0
         && taken <= facts.used()
         && !(is_single && facts.looks().most_active <= 1);
-    // A single thread does not delay itself, and neither do threads whose wait others explain.
+    // A single thread does not delay itself. Nor do several if others explain the whole wait.
     let by_others = is_single || (others.is_some() && taken * facts.wall >= runnable && runnable > 0.0);
     let who = if by_others { "other processes" } else { "other processes, or its own threads," };
     let (runnable, of) = (Value::Figure(runnable, "s"), Value::Share(share));
@@ -114,27 +114,27 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     Some(cause.cite(seen, detail("around")))
 }
 
-/// Minimum kernel time of a page fault and of a context switch, s: real ones take 0.5 to 2 µs (2 µs in a guest), and 1 to 3 µs, or 15 µs if
-/// a halted vCPU is woken.
+/// Minimum kernel time of a page fault and of a context switch, s. Typical costs are 0.5 to 2 µs (2 µs in a guest) and 1 to 3 µs (15 µs if
+/// a halted vCPU is woken).
 const FAULT: f64 = 0.5e-6;
 const SWITCH: f64 = 3e-6;
-/// Minimum kernel time to start and end a process, s: 100 to 500 µs with an exec.
+/// Minimum kernel time to start and end a process, s. The typical cost is 100 to 500 µs with an exec.
 const FORK: f64 = 100e-6;
 /// Above this share of the kernel's time, starting processes counts as its main work.
 const BEGINS: f64 = 0.25;
 /// Above this share of the kernel's time, page faults or context switches are mentioned.
 const NAMED: f64 = 0.1;
 
-/// The fewest kernel samples for a conclusion.
+/// Minimum number of kernel samples for a conclusion.
 const ENOUGH: u64 = 30;
-/// A kind of work is mentioned above this share, which is lower for kinds that cause others.
+/// A kind of work is mentioned above this share; the limit is lower for kinds that cause other kinds.
 const MOSTLY: f64 = 0.4;
 const BRINGS: f64 = 0.2;
 
-/// A kind of work in words, and the advice.
+/// The description of a kind of work, and the advice.
 fn of_kind(kind: &BoundKind) -> Vec<Text> {
     let key = word(kind);
-    // A kind of another version has no words here.
+    // Kinds from other versions have no description here.
     let (key, name) = match key.strip_prefix("syscall-") {
         Some(name) => ("system-call", name.to_owned()),
         None => (key.as_str(), String::new()),
@@ -142,25 +142,25 @@ fn of_kind(kind: &BoundKind) -> Vec<Text> {
     sentences(WORDS, "kernel", key).into_iter().map(|words| text!(words, name = name.clone())).collect()
 }
 
-/// The main purpose of the kernel's time, from its samples, with its share.
+/// The main kind of kernel work, from samples, with its share of kernel time.
 fn kernel_kind(sampled: &Sampled) -> Option<(KernelTime, Text)> {
     let of = |kind: &BoundKind| sampled.kernel.iter().find(|one| one.kind == *kind);
-    // A process that begins maps its files and faults its pages in.
+    // A starting process maps files and takes page faults.
     let begins = of(&BoundKind::ProcessCreation).filter(|one| one.share.share >= BRINGS);
-    // What is mapped is faulted in afterwards.
+    // Mapped memory is faulted in afterwards.
     let maps = of(&BoundKind::MemoryMapping).filter(|one| one.share.share >= BRINGS);
     let most = begins.or(maps).or(sampled.kernel.first().filter(|one| one.share.share >= MOSTLY))?;
     Some((most.clone(), of_kind(&most.kind).into_iter().next()?))
 }
 
 pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
-    // Samples show more than tick accounting, which counts processes shorter than a tick as user time.
+    // Samples are more exact than tick accounting, which counts processes shorter than a tick as user time.
     let sampled = facts.time.detail.get(record::detail::SAMPLED).filter(|s| s.in_kernel >= ENOUGH);
     let share = match &sampled {
         Some(sampled) => sampled.in_kernel as f64 / (sampled.in_kernel as f64 + sampled.samples as f64),
         None => facts.system / facts.cpu().max(1e-9),
     };
-    // Some of the time is in the kernel for any program that reads and writes.
+    // Any program that reads and writes spends some time in the kernel.
     let share_of_time = if share >= 0.3 { share * facts.cpu() / facts.wall.max(facts.cpu()) } else { 0.0 };
     let count = |event: &str| facts.counted(event).unwrap_or(0.0);
     let (faults, switches) = (count("page-faults"), count("context-switches"));
@@ -172,7 +172,7 @@ pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
     if let Some((most, what)) = sampled.as_ref().and_then(kernel_kind) {
         let part = super::share(most.share);
         let says = text!(verdict("kernel-kind"), share = Value::Share(share), part, what);
-        // Contention of threads at a lock uses this time as well.
+        // Contention for a lock also uses kernel time.
         let by = if most.kind == BoundKind::Futex { BoundBy::Lock } else { BoundBy::Kernel };
         let cause = with_kind(Some(most.kind), Cause::new(by, share_of_time, says, ""));
         let seen = text!("kernel samples: {count}", count = most.share.count);

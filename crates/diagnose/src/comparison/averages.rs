@@ -1,4 +1,4 @@
-//! The average wake-up latency, which is the only value in the output of some tools, compared with the mean in
+//! Compares average wake-up latency, the only value that some tools print, with the mean in
 //! linespeed's records.
 
 use std::collections::BTreeMap;
@@ -15,10 +15,10 @@ use super::table::TableRow;
 use super::work::OnlySizes;
 use crate::figures::locate_figure;
 
-/// The metric of averages without their distributions.
+/// The metric of averages without a distribution.
 pub(super) const AVERAGE: Metric = metrics::WAKEUP_AVERAGE;
 
-/// Adds the mean over all CPUs of each wake-up latency distribution in a record.
+/// Adds the mean over all CPUs for each wake-up latency distribution in a record.
 pub(super) fn add_averages(record: &Record, rows: &mut Rows) {
     let only = OnlySizes::default();
     let names = RowNames::new(record, false, &only);
@@ -30,7 +30,7 @@ pub(super) fn add_averages(record: &Record, rows: &mut Rows) {
         }
     }
     for (key, (place, mut all)) in found {
-        // A result over all CPUs stands for those of each.
+        // A result over all CPUs replaces those of each CPU.
         if all.iter().any(|m| m.labels.get(Label::Cpu).is_none()) {
             all.retain(|m| m.labels.get(Label::Cpu).is_none());
         }
@@ -40,7 +40,7 @@ pub(super) fn add_averages(record: &Record, rows: &mut Rows) {
     }
 }
 
-/// The mean of all these wake-ups together, with the interval due to their scatter.
+/// The mean of all these wake-ups, with its interval from their scatter.
 fn average(all: &[&Measurement]) -> Option<Datum> {
     let first = all.first()?;
     let (mut wakeups, mut sum, mut variance) = (0.0, 0.0, 0.0);
@@ -57,7 +57,7 @@ fn average(all: &[&Measurement]) -> Option<Datum> {
     datum.is_some().then_some(datum)
 }
 
-/// Notes differences between the averages of a row that are not due to the machines; `None` without such a row or
+/// Notes differences between a row's averages that are not due to the machines; `None` without such a row or
 /// difference.
 pub(super) fn note_sampling(known: &[Known], rows: &[TableRow]) -> Option<Text> {
     let row = rows.iter().find(|row| row.key.metric == AVERAGE)?;
@@ -78,7 +78,7 @@ pub(super) fn note_sampling(known: &[Known], rows: &[TableRow]) -> Option<Text> 
     })
 }
 
-/// The basis of an average: wake-ups, threads, and the time between two wake-ups, µs.
+/// The basis of an average: number of wake-ups and threads, and the time between wake-ups, µs.
 fn sampling(record: &Record, setting: Option<&str>) -> Option<(u64, usize, u64)> {
     let is_alike = |m: &&Measurement| {
         m.labels.switch(Label::Corrected) != Some(true)
@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(values, [Some(11e3), Some(17.5e3)]);
         assert!(said.notes.iter().any(|note| note.code() == Some("comparison-averages-differ")));
 
-        // Without averages of other tools, medians are enough.
+        // Without averages from other tools, medians suffice.
         let said = side_by_side(&[("own", &own), ("again", &own)]);
         assert!(said.rows.iter().all(|row| row.metric != AVERAGE));
     }

@@ -1,4 +1,4 @@
-//! The command of a record of `stat` or `scale`: two different commands are not comparable, whatever wrappers preceded them.
+//! The command in a record of `stat` or `scale`. Different commands are not comparable; wrappers before them are ignored.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,8 @@ use super::work::name_long_number;
 /// Maximum length of a displayed command, in characters.
 const LONGEST: usize = 60;
 
-/// The program, without its directory, and its arguments, on one line; `None` for a record without a command, or with several alternating
-/// commands, whose results are labeled with their own commands.
+/// The program (without its directory) and its arguments on one line; `None` for a record without a command, or with several alternating
+/// commands, whose results are labeled with the respective command.
 pub(super) fn find_command(record: &Record) -> Option<String> {
     if !times(record).is_empty() {
         return None;
@@ -22,7 +22,7 @@ pub(super) fn find_command(record: &Record) -> Option<String> {
     Some(name_long_number(&name).unwrap_or(name))
 }
 
-/// The wrappers of a record's commands, outermost first; empty if there are none, `None` if unknown.
+/// The wrappers of a record's commands, outermost first; empty if there are none, `None` if they are unknown.
 pub(super) fn find_conditions(record: &Record) -> Option<String> {
     let all = record.measurements.iter();
     let Some(words) = all.clone().find_map(|m| m.detail.get(detail::COMMAND)) else {

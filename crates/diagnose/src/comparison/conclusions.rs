@@ -1,4 +1,4 @@
-//! Conclusions that must, and must not, be drawn from published results.
+//! Tests conclusions that must, or must not, be drawn from published results.
 
 use record::comparison::{Explanation, Row};
 use record::conditions::ClockSetting;
@@ -66,7 +66,7 @@ fn every_count_of_a_program_has_a_row_and_what_missed_is_a_share() {
             row("branch-misses of all branches, a.exe", 0.5, 2.0),
         ]
     );
-    // Fewer switches are no speed, fewer misses are.
+    // Fewer context switches do not mean faster; fewer misses do.
     let better: Vec<bool> = said.rows.iter().map(|row| row.better.is_some()).collect();
     assert_eq!(better, [false, false, false, false, false, true]);
 }
@@ -82,7 +82,7 @@ fn a_guests_cache_and_clock_are_its_hosts() {
             bytes: Some(mib << 20),
             line: None,
             ways: None,
-            // Their number and their owners are unknown.
+            // The number and owners of the caches are unknown.
             cpus: Default::default(),
         });
         record
@@ -226,7 +226,7 @@ fn published_work_that_nobody_else_has_names_the_recipe_or_the_loop_that_does_it
             "linespeed scale --recipe sysbench-cpu --set limit=50000",
         ]
     );
-    // The side that has the result gets no advice.
+    // Nothing is suggested for the side that has the result.
     let sides = [("published", &published), ("own", &published)];
     assert!(suggest_works(&sides.map(|(name, record)| Side { name, source: name, record }), &[]).is_empty());
 }
@@ -252,14 +252,14 @@ fn what_was_run_as_advised_is_named_and_not_advised_again() {
     let says = suggest_newer(&sides, 0, &newer, nothing).unwrap();
     let command = |says: &Text| says.value("command").map(ToString::to_string);
     assert_eq!(command(&says).as_deref(), Some("linespeed compare here-2 reference:xeon"));
-    // What it lacks remains to be run.
+    // Commands for the missing results are still suggested.
     let rest = suggest_works(&sides, &newer).remove(0);
     let commands = rest.value("commands").map(ToString::to_string);
     assert_eq!(
         commands.as_deref(),
         Some("linespeed scale --recipe openssl-speed --set algorithm=aes-256-gcm")
     );
-    // Any kind of result will do if nothing is shared, and the record's own results are no reason.
+    // If nothing is shared, any kind of result suffices; the record's own results are not a reason.
     let says = suggest_newer(&sides, 0, &newer, |sides| sides[0].name == "here-3").unwrap();
     assert_eq!(command(&says).as_deref(), Some("linespeed compare here-3 reference:xeon"));
     let own = with(&["sysbench cpu --cpu-max-prime=50000"]);

@@ -1,4 +1,4 @@
-//! One result of one record, as a comparison needs it: its value, its sources, and its doubt.
+//! One result of one record, as needed for a comparison: the value, its sources, and reasons for doubt.
 
 use record::metrics::{Definition, Metric, Whole};
 use record::statistics::{Summary, is_unknown};
@@ -7,42 +7,42 @@ use record::{Doubt, Label, Measurement, Text, detail, text};
 use super::method;
 use crate::figures::locate_figure;
 
-/// Maximum number of samples in a comparison; if there are more, only the interval is kept.
+/// Maximum number of samples in a comparison; if there are more, only the interval is used.
 pub(crate) const MOST_SAMPLES: usize = 24;
-/// The z of 95 %.
+/// The z value for 95 %.
 const Z: f64 = 1.959_964;
-/// With at least this many measurements, their medians are the samples; otherwise, all samples are pooled.
+/// With at least this many measurements, the medians are used as samples; otherwise, all samples are pooled.
 const MANY: usize = 5;
 
 /// One result.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Datum {
-    /// Its value: the median, or the mean for values that add up.
+    /// The value: the median, or the mean for additive values.
     pub value: f64,
-    /// The underlying samples, or the medians over places, up to [`MOST_SAMPLES`]; if there are more, only the interval
-    /// is kept.
+    /// The underlying samples, or the medians of several places, up to [`MOST_SAMPLES`]; if there are more, only the
+    /// interval is stored.
     pub samples: Vec<f64>,
     /// The interval of the median, if it is not derived from the samples.
     pub interval: Option<(f64, f64)>,
     /// Number of samples.
     pub n: u64,
-    /// The results that it summarizes, if more than one.
+    /// The summarized results, if more than one.
     pub over: Option<Text>,
-    /// Its place in the record.
+    /// The path in the record.
     pub from: String,
-    /// Why it is unreliable.
+    /// The reason why it is unreliable.
     pub doubt: Option<Doubt>,
     /// Another tool's method; `None` for linespeed's own method or an equivalent one.
     pub method: Option<String>,
     /// Unit.
     pub unit: String,
-    /// Why the result is not comparable with any other.
+    /// The reason why the result is not comparable with any other.
     pub unfit: Option<Text>,
-    /// The recipe's settings; results with other settings are not comparable.
+    /// The recipe's settings; results with different settings are not comparable.
     pub settings: Option<String>,
-    /// The command; results of other commands are not comparable.
+    /// The command; results of different commands are not comparable.
     pub command: Option<String>,
-    /// Working set relative to the last-level caches, if this determines the measured resource.
+    /// The working set relative to the last-level caches, if it determines the measured resource.
     pub size: Option<Size>,
     /// Whether the result was calculated from a program's declared work and time instead of counted.
     pub declared: bool,
@@ -50,19 +50,19 @@ pub(crate) struct Datum {
     share: bool,
 }
 
-/// Where a working set fits.
+/// The location of a working set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Size {
     /// Within the last-level caches.
     Cached,
-    /// Partly in them: under twice their size.
+    /// Partly in the caches: less than twice their size.
     Between,
     /// In memory.
     Memory,
 }
 
 impl Size {
-    /// Where a working set of this size fits with caches of this size; `None` if either is unknown.
+    /// The location of a working set of this size, given the size of the caches; `None` if either is unknown.
     pub(crate) fn classify(bytes: u64, caches: u64) -> Option<Self> {
         (bytes > 0 && caches > 0).then(|| match bytes as f64 / caches as f64 {
             share if share <= 1.0 => Size::Cached,
@@ -71,7 +71,7 @@ impl Size {
         })
     }
 
-    /// In words.
+    /// Describes the location.
     pub(crate) fn describe(self) -> Text {
         match self {
             Size::Cached => text!("comparison-size-cached", "within the caches"),
@@ -82,9 +82,9 @@ impl Size {
 }
 
 impl Datum {
-    /// One measurement.
+    /// Converts a single measurement.
     pub(crate) fn from_measurement(m: &Measurement) -> Self {
-        // Samples are drawn from for a median.
+        // Samples are needed only for a median.
         let few = m.samples.len() <= MOST_SAMPLES && !m.is_mean();
         let samples =
             if few { m.samples.iter().copied().filter(|v| v.is_finite()).collect() } else { Vec::new() };
@@ -104,7 +104,7 @@ impl Datum {
         }
     }
 
-    /// The mean over places of additive values, such as shares of time, with the means of their interval ends as the interval. `None`
+    /// The mean of additive values, such as shares of time, over several places; its interval is the mean of theirs. `None`
     /// without any value.
     pub(crate) fn mean_of(all: &[&Measurement]) -> Option<Self> {
         let mut datum = Self::from_several(all, "CPUs")?;
@@ -119,13 +119,13 @@ impl Datum {
             let end = |of: fn(&(f64, f64)) -> f64| own.iter().map(of).sum::<f64>() / own.len() as f64;
             (end(|interval| interval.0), end(|interval| interval.1))
         });
-        // Their scatter over places is not noise of the mean.
+        // Scatter between places is not noise of the mean.
         datum.samples = Vec::new();
         datum.from = locate_all(all);
         Some(datum)
     }
 
-    /// Several measurements of the same thing at different places; `over` names them: `CPUs`. `None` without any.
+    /// Summarizes measurements of one quantity at several places; `over` is the kind of place: `CPUs`. `None` if empty.
     pub(crate) fn from_several(all: &[&Measurement], over: &str) -> Option<Self> {
         let (first, rest) = all.split_first()?;
         let mut datum = Self::from_measurement(first);
@@ -133,7 +133,7 @@ impl Datum {
             return Some(datum);
         }
         let medians = || all.iter().map(|m| m.value()).filter(|value| value.is_finite());
-        // Values beyond any possible result overflow in sums.
+        // Values beyond any possible result would overflow in sums.
         datum.value = crate::figures::median(medians()).filter(|value| value.is_finite())?;
         let is_pooled = |m: &&Measurement| !m.samples.is_empty() && !m.is_mean();
         let pooled: Vec<f64> = if all.len() < MANY && all.iter().all(is_pooled) {
@@ -141,12 +141,12 @@ impl Datum {
         } else {
             medians().collect()
         };
-        // The place of the result itself.
+        // The path of the result itself.
         let nearest = all.iter().min_by(|a, b| {
             let far = |m: &Measurement| (m.value() - datum.value).abs();
             far(a).total_cmp(&far(b))
         });
-        // A median of two lies at neither place.
+        // The median of two results is at neither place.
         let held = nearest.filter(|m| m.value() == datum.value);
         datum.from = held.map_or_else(|| locate_all(all), |m| locate_figure(m));
         datum.n = pooled.len() as u64;
@@ -154,7 +154,7 @@ impl Datum {
         let own: Vec<(f64, f64)> = all.iter().filter_map(|m| m.interval()).collect();
         datum.interval = match (few, own.len() == all.len() && all.len() < MANY && pooled.len() == all.len())
         {
-            // Too few medians for an interval of their own: take the union of their intervals.
+            // There are too few medians for a separate interval, so use the union of their intervals.
             (_, true) => own.into_iter().reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))),
             (true, false) => None,
             (false, false) => Summary::from_samples(&pooled).interval,
@@ -176,7 +176,7 @@ impl Datum {
         Some(datum)
     }
 
-    /// A result derived from others, with a standard deviation on the logarithmic scale if it is known.
+    /// A result derived from others, with a standard deviation on the logarithmic scale if known.
     pub(crate) fn derived(value: f64, deviation: Option<f64>, unit: &str, from: impl Into<String>) -> Self {
         Self {
             value,
@@ -188,8 +188,8 @@ impl Datum {
         }
     }
 
-    /// This result divided by another, times a factor, with the combined deviation; the quotient is unreliable if
-    /// either result is.
+    /// Divides this result by another and multiplies by a factor, with the combined deviation; the quotient is
+    /// unreliable if either result is.
     pub(crate) fn over_another(&self, other: &Datum, times: f64, unit: &str) -> Self {
         let deviation = self.log_deviation().zip(other.log_deviation()).map(|(a, b)| a.hypot(b));
         Self {
@@ -208,7 +208,7 @@ impl Datum {
         Self { value: summary.median, n: summary.n, interval: summary.interval, samples, ..Self::default() }
     }
 
-    /// The same in other terms, which rise or fall with these.
+    /// Converts the result with a monotonic function.
     pub(crate) fn mapped(&self, to: impl Fn(f64) -> f64) -> Self {
         let mut datum = self.clone();
         datum.value = to(datum.value);
@@ -233,7 +233,7 @@ impl Datum {
         !self.share && self.own_interval().is_some_and(|interval| is_unknown(self.value, interval))
     }
 
-    /// The half width of the median's interval on the logarithmic scale as a standard deviation, for derived results.
+    /// The standard deviation on the logarithmic scale for derived results, from the median's interval.
     pub(crate) fn log_deviation(&self) -> Option<f64> {
         let (low, high) = self.own_interval()?;
         (low > 0.0).then(|| (high / low).ln() / (2.0 * Z)).filter(|deviation| deviation.is_finite())
@@ -245,7 +245,7 @@ impl Datum {
     }
 }
 
-/// The common part of the places of several results.
+/// The common part of the paths of several results.
 fn locate_all(all: &[&Measurement]) -> String {
     let Some((first, rest)) = all.split_first() else { return String::new() };
     let mut shared = (*first).clone();
@@ -253,13 +253,13 @@ fn locate_all(all: &[&Measurement]) -> String {
     locate_figure(&shared)
 }
 
-/// The unit: bytes if the work is bytes.
+/// The unit; bytes per second if the work is counted in bytes.
 fn find_unit(m: &Measurement) -> String {
     let bytes = m.unit == "work/s" && m.detail.get(detail::WORK) == Some("B");
     if bytes { "B/s".to_owned() } else { m.unit.to_string() }
 }
 
-/// Whether it is a share of time, for which a difference in percentage points is more useful than a ratio.
+/// Whether a metric is a share of time, for which a difference in percentage points is more useful than a ratio.
 fn is_share(metric: Metric, unit: &str) -> bool {
     let share = metric.definition().and_then(Definition::share_of);
     unit == "ratio" && share == Some(Whole::Time)

@@ -1,4 +1,4 @@
-//! Rows derived from others: scaling of workloads to all CPUs, loads in flight, and latency under load.
+//! Rows derived from other results: scaling of workloads to all CPUs, loads in flight, and latency under load.
 
 use record::text::Value;
 use record::{Label, Record, detail, metrics, text};
@@ -7,10 +7,10 @@ use super::datum::Datum;
 use super::rows::{RowKey, RowKind, Rows, add_row};
 use crate::scaling::POOR;
 
-/// Order of miss shares, after the counts.
+/// Order of miss rates, after the counts.
 const MISS_SHARES: u32 = 20;
 
-/// Adds the throughput of all CPUs divided by that of the same number of single threads.
+/// Adds the throughput of all CPUs divided by the throughput of as many single threads.
 pub(super) fn add_efficiency(rows: &mut Rows) {
     let mut found = Vec::new();
     let is_of_all = |key: &RowKey| key.metric == metrics::WORKLOAD_THROUGHPUT && key.kind == RowKind::AllCpus;
@@ -43,7 +43,7 @@ pub(super) fn add_efficiency(rows: &mut Rows) {
     }
 }
 
-/// Adds the share of a program's accesses and branches that missed, if both were counted, as perf prints it next to its counts.
+/// Adds the miss rate of a program's accesses and branches, if both were counted, as perf prints it next to the counts.
 pub(super) fn add_miss_shares(rows: &mut Rows) {
     let counted: Vec<(&str, &str, &Datum)> = rows
         .iter()
@@ -64,7 +64,7 @@ pub(super) fn add_miss_shares(rows: &mut Rows) {
     }
 }
 
-/// Adds memory-level parallelism at its best, and latency under load.
+/// Adds maximum memory-level parallelism, and latency under load.
 pub(super) fn add_loaded(record: &Record, rows: &mut Rows) {
     let best = record.measurements_of(metrics::LOAD_PARALLELISM).filter(|m| m.value().is_finite());
     if let Some(best) = best.max_by(|a, b| a.value().total_cmp(&b.value())) {

@@ -1,4 +1,4 @@
-//! Published machines with their few published results, and the required outcome of a comparison.
+//! Tests comparisons of published machines, which have few published results, against the required outcome.
 
 use record::comparison::{Comparison, Support};
 use record::document::Tool;
@@ -41,7 +41,7 @@ fn add(record: &mut Record, metric: impl Into<record::Metric>, place: Labels, va
     record.measurements.push(Measurement::new(metric, place, vec![value]));
 }
 
-/// A cloud server, from its lscpu output and its cyclictest line.
+/// A cloud server, from its lscpu and cyclictest output.
 fn cloud(cpus: u32, l3: u64, hypervisor: &str, mhz: u64, load: f64, average_us: f64) -> Record {
     let mut record = empty();
     let machine = &mut record.machine;
@@ -85,7 +85,7 @@ fn four_cloud_servers_stand_in_the_order_of_their_wake_ups() {
     let order = said.orders.iter().find(|order| order.metric == "wakeup.average").unwrap();
     let names: Vec<&str> = order.ranks.iter().map(|rank| said.subjects[rank.subject].name.as_str()).collect();
     assert_eq!(names, ["1", "3", "4", "2"]);
-    // Caches fall in that order but for 2 and 4.
+    // Cache sizes fall in that order, except for servers 2 and 4.
     let caches = &order.says.sentences()[0];
     assert_eq!(caches.code(), Some("comparison-order-contradicted"));
     assert_eq!(word(caches, "fact"), "last-level cache");
@@ -114,7 +114,7 @@ fn bigger_caches_do_not_explain_the_slower_server_and_neighbours_are_not_shown()
     let (load, figures) = support("comparison-claim-own-load").unwrap();
     assert_eq!(load, Support::NotSupported);
     assert!(figures.contains("1.17") && figures.contains("1.09"), "{figures}");
-    // With steal measured, the claim is judged by it.
+    // If steal time was measured, the claim is judged by it.
     let (mut two, mut four) = (two, four);
     for (record, steal) in [(&mut two, 0.05), (&mut four, 0.001)] {
         add(
@@ -181,7 +181,7 @@ fn of_more_cores_that_do_no_more_it_is_said_what_holds_them_back_and_what_to_exp
         let limits: Vec<&str> =
             why.causes.iter().filter(|cause| !cause.despite).map(|cause| cause.code.as_str()).collect();
         assert_eq!(limits, ["comparison-cause-time-per-element", "comparison-cause-devices"]);
-        // Three of four accesses at 1.85/1.2, and half of them at 1.4/1.1.
+        // Three of four accesses at 1.85/1.2, compared with half at 1.4/1.1.
         let shares = why.causes[0].says.to_string();
         assert!(
             shares.contains("75.0 %") && shares.contains("1.54×") && shares.contains("50.0 %"),
@@ -190,13 +190,13 @@ fn of_more_cores_that_do_no_more_it_is_said_what_holds_them_back_and_what_to_exp
         let devices = said.what_if.iter().find(|what| what.setting.is(&DEVICES)).unwrap();
         assert_eq!(devices.says.code(), Some(RATED.code));
         assert_eq!(word(&devices.says, "rated"), "2933 MT/s");
-        // 196/72 × 1.25/1.2; with the clock and the other's own node's memory 196/72 × 2.5/2.2 × 1.25/1.1.
+        // 196/72 × 1.25/1.2; with the full clock and the other machine's local memory: 196/72 × 2.5/2.2 × 1.25/1.1.
         let whole = &said.what_if.iter().find(|what| what.together).unwrap().says;
         assert!((number(whole, "least") - 196.0 / 72.0 * 1.25 / 1.2).abs() < 1e-9, "{whole}");
         assert!((number(whole, "most") - 196.0 / 72.0 * 2.5 / 2.2 * 1.25 / 1.1).abs() < 1e-9, "{whole}");
         let to_try = said.answer.iter().find(|answer| answer.code() == Some("comparison-to-try")).unwrap();
         assert!(word(to_try, "who") == "196" && has_code(to_try, "comparison-estimate"), "{to_try}");
-        // The setting with the gain precedes its cause.
+        // The gain precedes the setting.
         let first = said.what_if.iter().find(|what| what.subject == devices.subject).unwrap();
         let begins = format!("196 could gain: {} at most ", first.acts_on);
         assert!(to_try.to_string().starts_with(&begins), "{to_try}");
@@ -231,7 +231,7 @@ fn the_bigger_machine_waits_for_memory() {
     let product: f64 = latency.parts.iter().map(|part| part.factor).product();
     assert!((product - latency.factor).abs() < 1e-9);
     assert!((why.causes[1].factor - 2100.0 / 2900.0).abs() < 1e-9);
-    // With the other's memory and bound to nodes.
+    // With the other machine's memory devices and bound to nodes.
     let of_big = |setting: &record::Template| {
         said.what_if.iter().find(|what| what.subject == 1 && what.setting.is(setting)).map(|what| what.gain)
     };
@@ -248,7 +248,7 @@ fn the_bigger_machine_waits_for_memory() {
     assert!(has_code(&why.causes[0].says, "comparison-all-nodes-guessed"), "{why:?}");
 }
 
-/// `openssl speed aes-256-ige` at 8 KiB, kB/s by processes.
+/// `openssl speed aes-256-ige` at 8 KiB: kB/s by number of processes.
 fn openssl(cores: u32, cpus: u32, figures: &[(u32, f64)]) -> Record {
     let mut record = empty();
     record.machine.counts.cores = Some(cores);
@@ -287,7 +287,7 @@ fn openssl_scales_as_its_figures_say_and_not_as_the_text_does() {
     let order = said.orders.iter().find(|order| order.result.to_string().ends_with(", all CPUs")).unwrap();
     let names: Vec<usize> = order.ranks.iter().map(|rank| rank.subject).collect();
     assert_eq!(names, [2, 0, 1]);
-    // All CPUs: cores, one thread, scaling and siblings multiply up to the whole.
+    // All CPUs: cores, one thread, scaling and siblings multiply to the whole difference.
     let why = said
         .explanations
         .iter()
@@ -314,7 +314,7 @@ fn nothing_is_said_of_siblings_where_cores_or_steps_are_not_known() {
         .iter()
         .find(|why| why.subject == 2 && why.result.code() == Some("comparison-result-all-cpus"));
     assert!(why.is_none_or(|why| why.causes.iter().all(|cause| cause.code != "comparison-cause-siblings")));
-    // Steps that do not isolate cores still multiply to the whole.
+    // Thread counts that do not isolate cores still multiply to the whole difference.
     let two_steps = openssl(52, 104, &[(1, 89101.65), (104, 4000000.0)]);
     let said = side_by_side(&[("two", &two_steps), ("hygon", &hygon)]);
     let why =
@@ -358,7 +358,7 @@ fn a_long_power_is_taken_apart_and_counts_of_the_whole_system_are_refused() {
     assert!(refused.metrics.contains(&"core.ipc".into()), "{refused:?}");
     let ipc = said.rows.iter().find(|row| row.metric == "core.ipc").unwrap();
     assert!(ipc.cells[1].value.is_some() && ipc.cells[2].value.is_none() && ipc.cells[3].value.is_none());
-    // Kunpeng compared with Intel: fewer instructions, fewer per cycle and a lower clock; all of it is explained.
+    // Kunpeng compared with Intel: fewer instructions, fewer per cycle and a lower clock explain the whole difference.
     let why = said.explanations.iter().find(|why| why.subject == 1).unwrap();
     let factor = |name: &record::Template| {
         why.causes.iter().find(|cause| cause.name.is(name)).map(|cause| cause.factor).unwrap()
@@ -367,7 +367,7 @@ fn a_long_power_is_taken_apart_and_counts_of_the_whole_system_are_refused() {
     assert!((factor(&CORE_CLOCK) - 2.5957 / 3.1514).abs() < 1e-3);
     assert!((factor(&INSTRUCTIONS) - 128.28 / 117.79).abs() < 1e-3);
     assert!((why.unexplained.unwrap() - 1.0).abs() < 1e-6, "{why:?}");
-    // For Phytium only the clock is known, and the rest stays open.
+    // For Phytium, only the clock is known; the rest remains unexplained.
     let why = said.explanations.iter().find(|why| why.subject == 3).unwrap();
     assert!(why.causes.iter().all(|cause| !cause.name.is(&INSTRUCTIONS_PER_CYCLE)), "{why:?}");
     assert!(why.claims.iter().any(|claim| has_code(&claim.claim, "comparison-claim-ipc")

@@ -16,32 +16,32 @@ use crate::memory_channels::{channels, populated};
 use crate::shape::facts as seen;
 use crate::tables::rows;
 
-/// The CPU time of other processes while a record was measured.
+/// The fact: CPU time of other processes while a record was measured.
 pub(super) const OTHER_WORK: Template =
     Template { code: "comparison-fact-other-work", words: "Load of other processes" };
-/// The number of memory devices, with their size and type.
+/// The fact: number of memory devices, with their size and type.
 pub const MEMORY_DEVICES: Template =
     Template { code: "comparison-fact-memory-devices", words: "Memory devices" };
-/// Facts by kind, the order in which differences are listed, and the facts that follow from others.
+/// The facts by kind, the order in which differences are listed, and facts that follow from others.
 pub(crate) const FACTS: &str = include_str!("facts.txt");
 
-/// The key of CPU placement by the host. The frequencies of placements differ every time.
+/// The prefix of facts about CPU placement by the host, whose frequencies differ in every record.
 pub(crate) const SHAPE: &str = "diagnosis.shape.";
 
-/// The form of a fact in a record.
+/// How a fact is read from a record.
 enum Source {
-    /// The distinct values of the fact, formatted like this.
+    /// From the distinct values of the fact, formatted with this function.
     At(fn(&Json) -> Option<String>),
-    /// The value of the fact as a number, in this unit.
+    /// From the value of the fact, a number in this unit.
     With(&'static str),
-    /// From more than one value.
+    /// From several values of the record.
     Of(fn(&Record) -> Option<String>),
-    /// The caches of a level, data caches or unified ones.
+    /// From the data caches or unified caches of a level.
     Caches(u32, bool),
 }
 use Source::{At, Caches, Of, With};
 
-/// The form of a fact in a record, from the table's keyword, which is otherwise a unit.
+/// How a fact is read, from the keyword in the table; any other word is a unit.
 fn source(word: &'static str) -> Source {
     if let Some((kind, level)) = word.split_once(' ') {
         return Caches(level.parse().unwrap_or_default(), kind == "data");
@@ -51,7 +51,7 @@ fn source(word: &'static str) -> Source {
         "hertz" => At(hertz),
         "size" => At(|size| size.as_u64().map(bytes)),
         "on-or-off" => At(|on| on.as_bool().map(|on| if on { "on" } else { "off" }.to_owned())),
-        // As in the records' own reports.
+        // Formatted as in the records' own reports.
         "share" => At(|share| share.as_f64().map(|share| percent_to(share, 2))),
         "system" => Of(system),
         "processor" => Of(processor),
@@ -70,7 +70,7 @@ fn source(word: &'static str) -> Source {
         "run-under" => Of(run_under),
         "clock-then" => Of(clock_then),
         "load-averages" => Of(load_averages),
-        // Rounded to one decimal: smaller differences occur from run to run on every machine.
+        // Rounded to one decimal: smaller differences occur between runs on every machine.
         "other-work" => Of(|record| used_by_others(record).map(|cpus| format!("{cpus:.1} CPUs"))),
         "throttled" => Of(throttled),
         "cpus-move" => Of(seen::cpus_move),
@@ -86,13 +86,13 @@ fn run_under(record: &Record) -> Option<String> {
     Some(if conditions.is_empty() { "nothing".to_owned() } else { conditions })
 }
 
-/// A fact that can matter for speed.
+/// A fact that can affect speed.
 pub struct Fact {
-    /// What kind of fact.
+    /// The kind of the fact.
     pub kind: FactKind,
-    /// The fact in words: `Highest clock`.
+    /// The name of the fact: `Highest clock`.
     pub what: Text,
-    /// Its place in a record: `machine.processor.max_hz`.
+    /// The path of the fact in a record: `machine.processor.max_hz`.
     pub from: String,
     source: Source,
     marks: &'static str,
@@ -110,7 +110,7 @@ impl Fact {
         self.is("kind")
     }
 
-    /// Whether a machine without this fact has no such limit.
+    /// Whether the absence of this fact means that there is no such limit.
     pub fn is_limit(&self) -> bool {
         self.is("limit")
     }
@@ -149,17 +149,17 @@ pub fn tell_facts(record: &Record) -> Vec<Option<String>> {
     facts().iter().map(tell).collect()
 }
 
-/// Facts that differ between at least two records, hardware first. A fact known only for some of the records is not a
+/// Facts that differ between at least two records, hardware first. A fact known for only some records is not a
 /// difference.
 pub(super) fn find_differences(records: &[&Record]) -> Vec<Difference> {
     let all: Vec<Vec<Option<String>>> = records.iter().map(|record| tell_facts(record)).collect();
     let mut found: Vec<Difference> = (0..facts().len()).filter_map(|at| difference(at, &all)).collect();
-    // Facts of the first record precede those that only later records have.
+    // Facts in the first record precede those that only later records contain.
     found.sort_by_key(|difference| (difference.kind, difference.values.iter().position(Option::is_some)));
     found
 }
 
-/// The fact with this index, if records disagree about it.
+/// The fact with this index, if it differs between records.
 pub(crate) fn difference(at: usize, all: &[Vec<Option<String>>]) -> Option<Difference> {
     let fact = facts().get(at)?;
     let values: Vec<Option<String>> = all.iter().map(|record| record.get(at).cloned().flatten()).collect();
@@ -183,7 +183,7 @@ pub(crate) fn inventory(record: &Record) -> Json {
     parts.into_iter().filter_map(|(name, part)| Some((name.to_owned(), part.ok()?))).collect()
 }
 
-/// The values at a place.
+/// The values at a path.
 pub(crate) fn look_up<'a>(inventory: &'a Json, place: &str) -> Vec<&'a Json> {
     place.split('.').fold(vec![inventory], |values, step| {
         let name = step.trim_end_matches("[]");
@@ -195,7 +195,7 @@ pub(crate) fn look_up<'a>(inventory: &'a Json, place: &str) -> Vec<&'a Json> {
     })
 }
 
-/// Values in words, each once.
+/// Formats values, each once.
 fn show_each(values: &[&Json], show: impl Fn(&Json) -> Option<String>) -> Option<String> {
     let mut all: Vec<String> = values.iter().filter_map(|value| show(value)).collect();
     all.sort();
@@ -272,7 +272,7 @@ fn transfer_rates(record: &Record, rate: fn(&MemoryDevice) -> Option<u32>) -> Op
 
 fn mitigations(record: &Record) -> Option<String> {
     let all = &record.machine.kernel.mitigations;
-    // The status stands before the colon: `Mitigation: PTI`, `Vulnerable`, `Not affected`.
+    // The status precedes the colon: `Mitigation: PTI`, `Vulnerable`, `Not affected`.
     let on = all.iter().filter(|(_, report)| report.split(':').next() == Some("Mitigation"));
     let on: Vec<&str> = on.map(|(name, _)| name.as_str()).collect();
     (!all.is_empty()).then(|| if on.is_empty() { "none".to_owned() } else { on.join(", ") })
@@ -293,8 +293,8 @@ fn huge_pages(record: &Record) -> Option<String> {
     Some(each.collect::<Vec<_>>().join(", "))
 }
 
-/// The momentary clock, only from other tools' texts: momentary clocks always differ on one machine, and linespeed
-/// measures clocks.
+/// The current clock, only from other tools' output: current clocks always differ, even on one machine, and linespeed
+/// measures the clock itself.
 fn clock_then(record: &Record) -> Option<String> {
     record.import.as_ref()?;
     Some(figure(clock_at_import(record)? as f64, "Hz"))
@@ -313,7 +313,7 @@ fn throttled(record: &Record) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// What a place of the schema refers to.
+    /// Resolves a reference in the schema.
     fn resolve(schema: &Json, place: &Json) -> Json {
         let either = || place.get("anyOf")?.as_array()?.iter().find_map(|either| either.get("$ref"));
         match place.get("$ref").or_else(either).and_then(Json::as_str) {

@@ -8,42 +8,42 @@ use record::text::Value;
 use record::turns::Turns;
 use record::{Metric, Template, Text, metrics, text};
 
-/// The minimum bound; smaller losses are not resolved.
+/// The minimum bound, since smaller losses cannot be resolved.
 pub const LEAST_BOUND: f64 = WORTH_TELLING;
 
-/// The comparison also includes these results.
+/// The note on results that the comparison includes but the gate skips.
 const LEFT_OUT: Template =
-    Template { code: "gate-left-out", words: "Not compared, as other processes ran: {figures}." };
+    Template { code: "gate-left-out", words: "Not compared (time lost to other processes): {figures}." };
 
 /// The metric of a command's time.
 const TIME: Metric = metrics::WORKLOAD_TIME;
 
-/// Why a gate has nothing to compare.
+/// The reason why a gate has nothing to compare.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ungated {
-    /// Both are the same record.
+    /// All records are the same record.
     SameRecord,
-    /// The records share no result with a better direction, or none of the requested metrics.
+    /// The records share no result for which higher or lower is better, or none of the requested metrics.
     NothingShared {
-        /// Why most shared results cannot be compared, if this is the case.
+        /// The reason for most of the shared results that cannot be compared, if any.
         why: Option<Text>,
     },
     /// No shared result has enough samples on both sides for an interval.
     NoInterval {
-        /// Number of results without an interval.
+        /// The number of results without an interval.
         figures: usize,
     },
 }
 
 /// Compares each shared result of each record except the baseline with `terms`.
 ///
-/// A result fails only if the whole 95 % interval of its loss does. Results of a single CPU, core or package are redundant and therefore skipped.
-/// Time lost to other processes is also skipped because it is not the speed under test, unless one of its metrics is
+/// A result fails only if the whole 95 % interval of its loss exceeds the bound. Results per CPU, core or package are redundant and
+/// therefore skipped. Time lost to other processes is not the speed under test and is also skipped, unless one of its metrics is
 /// specified.
 ///
 /// # Errors
 ///
-/// [`Ungated`] if nothing was compared: such a gate has not passed.
+/// [`Ungated`] if nothing was compared; such a gate has not passed.
 pub fn gate(comparison: &Comparison, terms: Terms) -> Result<Gate, Ungated> {
     if comparison.relation == record::comparison::Relation::SameRecord {
         return Err(Ungated::SameRecord);
@@ -78,7 +78,7 @@ pub fn gate(comparison: &Comparison, terms: Terms) -> Result<Gate, Ungated> {
     Ok(gate)
 }
 
-/// The overall outcome; `why` is the reason why most results could not be compared.
+/// The overall outcome; `why` is the reason for most results that could not be compared.
 fn summarize_held(mut held: Vec<Held>, terms: Terms, why: Option<Text>) -> Result<Gate, Ungated> {
     if held.is_empty() {
         return Err(Ungated::NothingShared { why });
@@ -93,13 +93,13 @@ fn summarize_held(mut held: Vec<Held>, terms: Terms, why: Option<Text>) -> Resul
     Ok(Gate { terms, passed, says, held })
 }
 
-/// Compares the time of each command except the first, run alternately, with `terms`, whose metrics it ignores.
+/// Compares the times of alternately run commands, except the first, with `terms`; its metrics are ignored.
 ///
 /// A result fails only if the difference is also resolved beyond noise.
 ///
 /// # Errors
 ///
-/// [`Ungated`] if no round, or too few rounds, had two of the commands.
+/// [`Ungated`] if no round or too few rounds ran two of the commands.
 pub fn gate_turns(turns: &Turns, terms: Terms) -> Result<Gate, Ungated> {
     let compared = turns.commands.iter().enumerate();
     let compared =
@@ -133,19 +133,19 @@ fn is_held(row: &Row, metrics: &[String]) -> bool {
         && !is_of_others(row, metrics)
 }
 
-/// Whether a row is skipped only because it is time lost to other processes and none of its metrics is specified.
+/// Whether a row is skipped only because it is time lost to other processes and no metric is specified.
 fn is_of_others(row: &Row, metrics: &[String]) -> bool {
     metrics.is_empty() && row.per.is_none() && row.better.is_some() && row.metric.family() == "stolen"
 }
 
-/// The loss of speed and its interval. For a share of time, only the verdict contains these.
+/// The loss of speed and its interval. For a share of time, only the verdict contains them.
 fn find_loss(row: &Row, cell: &Cell, verdict: &Verdict) -> Option<(f64, Option<(f64, f64)>)> {
     if let Some((speed, interval)) = row.speed(cell) {
         return Some((1.0 - speed, interval.map(|(low, high)| (1.0 - high, 1.0 - low))));
     }
     match (verdict, cell.slower) {
         (Verdict::Costs { share, interval }, Some(true)) => Some((*share, Some(*interval))),
-        // What the baseline loses against it, reversed.
+        // The baseline's loss relative to this result, reversed.
         (Verdict::Costs { share, interval: (low, high) }, _) => {
             let gain = |lost: f64| 1.0 - 1.0 / (1.0 - lost);
             Some((gain(*share), Some((gain(*high), gain(*low)))))
@@ -155,7 +155,7 @@ fn find_loss(row: &Row, cell: &Cell, verdict: &Verdict) -> Option<(f64, Option<(
     }
 }
 
-/// If a result is unreliable, its interval is too narrow; then only a resolved verdict counts.
+/// The interval of an unreliable result is too narrow; then only a resolved verdict counts.
 fn judge(interval: Option<(f64, f64)>, verdict: &Verdict, bound: f64, doubtful: bool) -> Outcome {
     let Some((least, most)) = interval else { return Outcome::Noisy };
     if doubtful && !matches!(verdict, Verdict::Costs { .. }) {
@@ -181,7 +181,7 @@ fn summarize(held: &[Held], terms: &Terms) -> Text {
     ];
     let failed: Vec<Text> = failed.into_iter().flatten().collect();
     let undecided = (noisy > 0 && !terms.noisy).then(|| {
-        text!("{noisy} of them are too noisy or unreliable to rule out a loss (--fail-on noisy fails).")
+        text!("{noisy} of them are too noisy or unreliable to rule out a loss (--fail-on noisy would fail).")
     });
     let outcome = match failed.is_empty() {
         false => {
@@ -203,7 +203,7 @@ mod tests {
     use record::document::Tool;
     use record::{Label, Labels, Measurement, Record};
 
-    /// A result with eight samples, which scatter by this share.
+    /// A result with eight samples that scatter by this share.
     fn figure(metric: impl Into<Metric>, value: f64, scatter: f64) -> Measurement {
         let samples = [-1.0, -0.6, -0.2, 0.0, 0.1, 0.3, 0.7, 1.0].map(|at| value * (1.0 + at * scatter));
         Measurement::new(metric, Labels::new().with_label(Label::Cpu, 0u32), samples.to_vec())
@@ -233,25 +233,25 @@ mod tests {
     #[test]
     fn a_loss_fails_where_the_whole_interval_does() {
         let syscall = |value, scatter| vec![figure("cost.syscall", value, scatter)];
-        // 20 % longer: a loss of a sixth.
+        // 20 % longer means a loss of one sixth.
         let gate = held(syscall(100.0, 0.01), syscall(120.0, 0.01), terms(0.05)).unwrap();
         assert!(!gate.passed);
         let one = &gate.held[0];
         let (least, most) = one.interval.unwrap();
         assert!((one.loss.unwrap() - (1.0 - 100.0 / 120.0)).abs() < 1e-9, "{one:?}");
         assert!(0.05 < least && least < one.loss.unwrap() && one.loss.unwrap() < most, "{one:?}");
-        // The same is a gain the other way round, and within a bound above it.
+        // In the other direction, this is a gain; with a higher bound, the loss is within the bound.
         assert_eq!(
             outcomes(&held(syscall(120.0, 0.01), syscall(100.0, 0.01), terms(0.05)).unwrap()),
             [Outcome::Within]
         );
         assert!(held(syscall(100.0, 0.01), syscall(120.0, 0.01), terms(0.3)).unwrap().passed);
-        // An interval that holds the bound decides nothing.
+        // An interval that contains the bound is inconclusive.
         let gate = held(syscall(100.0, 0.2), syscall(120.0, 0.2), terms(0.05)).unwrap();
         assert_eq!((gate.passed, outcomes(&gate)), (true, vec![Outcome::Noisy]));
         let noisy = Terms { noisy: true, ..terms(0.05) };
         assert!(!held(syscall(100.0, 0.2), syscall(120.0, 0.2), noisy.clone()).unwrap().passed);
-        // Noise alone may be what fails.
+        // The gate may fail only for noise.
         let noise_alone = Terms { slower: false, ..noisy };
         let gate = held(syscall(100.0, 0.01), syscall(120.0, 0.01), noise_alone).unwrap();
         assert_eq!((gate.passed, outcomes(&gate)), (true, vec![Outcome::Slower]));
@@ -274,7 +274,7 @@ mod tests {
             outcomes(&held(vec![base.clone()], vec![new.clone()], terms(0.05)).unwrap()),
             [Outcome::Noisy]
         );
-        // Not even that there is no loss.
+        // It does not even show that there is no loss.
         new.summary.median = 100.0;
         new.samples = base.samples.clone();
         assert_eq!(outcomes(&held(vec![base], vec![new], terms(0.05)).unwrap()), [Outcome::Noisy]);
@@ -286,7 +286,7 @@ mod tests {
             |syscall, taken| vec![figure("cost.syscall", syscall, 0.01), figure("stolen.share", taken, 0.01)];
         let gate = held(figures(100.0, 0.01), figures(100.0, 0.4), terms(0.05)).unwrap();
         assert_eq!(gate.held.iter().map(|held| held.metric).collect::<Vec<_>>(), ["cost.syscall"]);
-        // Those that the comparison counts and this does not are named.
+        // Results that the comparison includes but the gate skips are mentioned.
         let left_out = gate.says.sentences().iter().find(|text| text.is(&LEFT_OUT)).unwrap();
         assert!(left_out.to_string().contains("1 result"), "{left_out}");
         for name in ["stolen", "stolen.share"] {

@@ -1,4 +1,4 @@
-//! Load latency by level: L1, L2, L3 and memory, independent of their sizes on each machine.
+//! Load latency by level: L1, L2, L3 and memory, regardless of their sizes on each machine.
 
 use record::{Label, Labels, Level, Measurement, Record, metrics, units};
 
@@ -8,12 +8,12 @@ use super::rows::{RowEntry, RowKey, RowKind, Rows, add_row};
 use crate::RecordIndex;
 use crate::resources::{MEMORY, memory_pages};
 
-/// Working sets with a latency this close to that of the level form its plateau.
+/// Working sets whose latency is this close to the level's form its plateau.
 const ON_PLATEAU: f64 = 0.08;
-/// Minimum number of working sets whose medians serve as samples.
+/// Minimum number of working sets for their medians to serve as samples.
 const ENOUGH: usize = 5;
 
-/// Adds the rows of a record's latency curve, or of single points without a curve.
+/// Adds the rows of a record's latency curve, or of single points if there is no curve.
 pub(super) fn add_level_rows(index: &RecordIndex, rows: &mut Rows) {
     let (record, levels) = (index.record, index.levels());
     let points: Vec<&Measurement> = record
@@ -47,17 +47,17 @@ pub(super) fn add_level_rows(index: &RecordIndex, rows: &mut Rows) {
     add_headlines(index, rows);
 }
 
-/// Memory as in the record's headline, on ordinary pages and on huge pages for comparison, instead of the medians over working sets.
+/// Replaces the medians over working sets by memory latency as in the record's headline, on ordinary pages and on huge pages.
 fn add_headlines(index: &RecordIndex, rows: &mut Rows) {
     let Some((small, huge)) = memory_pages(index) else { return };
     for (order, kind, m) in [(30, RowKind::Memory, huge), (40, RowKind::MemoryOnBasePages, small)] {
         let Some(page) = m.labels.word(Label::Page).map(str::to_owned) else { continue };
-        // Other tools do not report the pages of a level: its row is the same.
+        // Other tools do not report a level's page size; the row is the same.
         let pages = if kind == RowKind::Memory { String::new() } else { format!(", {page} pages") };
         let name = format!("load from {MEMORY}{pages}");
         let key = RowKey::new(metrics::LOAD_LATENCY, order, name).of_kind(kind, MEMORY);
         let (mut datum, place) = (Datum::from_measurement(m), Labels::new().with_label(Label::Page, page));
-        // What moved the clock at one working set leaves those around it.
+        // A clock change at one working set does not affect its neighbors.
         if let Some(around) = rows.get(&key) {
             datum.doubt = around.datum.doubt.clone();
         }
@@ -65,7 +65,7 @@ fn add_headlines(index: &RecordIndex, rows: &mut Rows) {
     }
 }
 
-/// A level's position among the rows, by its name: machines differ in the number of levels.
+/// A level's position among the rows, by name, because machines differ in the number of levels.
 fn find_order(level: &str) -> u32 {
     let number = level.strip_prefix('L').and_then(|number| number.parse::<u32>().ok());
     number.map_or(30, |number| number.clamp(1, 14) * 2)
@@ -76,7 +76,7 @@ fn name_level(order: u32, kind: RowKind, level: &str) -> RowKey {
     RowKey::new(metrics::LOAD_LATENCY, order, format!("load from {level}")).of_kind(kind, level)
 }
 
-/// A level's latency with the working sets on its plateau as samples.
+/// A level's latency, with the working sets on its plateau as samples.
 fn find_plateau(points: &[&Measurement], level: &Level, from: u64, to: u64) -> Datum {
     let on: Vec<&Measurement> = points
         .iter()
@@ -91,20 +91,20 @@ fn find_plateau(points: &[&Measurement], level: &Level, from: u64, to: u64) -> D
         of_plateau.or_else(|| near.map(|near| Datum::from_measurement(near))).unwrap_or_else(|| {
             Datum::derived(level.latency_ns, None, "ns", format!("diagnosis.levels {}", level.name))
         });
-    // The record's report has the level's latency, so that the plateau only provides its spread.
+    // The latency is that in the record's report; the plateau only provides the spread.
     let factor = level.latency_ns / datum.value;
     if factor.is_finite() && factor > 0.0 {
         datum = datum.mapped(|ns| ns * factor);
         datum.value = level.latency_ns;
         datum.from = format!("diagnosis.levels {}", level.name);
     }
-    // A clock that changed during the curve is covered by the row of the clock.
+    // A clock that changed during the curve is covered by the clock's row.
     datum.doubt = datum.doubt.filter(|_| on.len() < ENOUGH);
     datum
 }
 
-/// Points without a curve: each size has its own row for local memory; the size relative to this machine's caches determines the comparable
-/// results.
+/// Adds points without a curve: each size has a row for local memory; the size relative to this machine's caches determines which results
+/// are comparable.
 fn add_single_points(record: &Record, points: &[&Measurement], rows: &mut Rows) {
     let (nodes, (_, cache)) = (Nodes::from_record(record), last_level_cache(&record.machine));
     let mut sizes: Vec<u64> = points.iter().filter_map(|m| m.labels.count(Label::Bytes)).collect();
@@ -126,8 +126,8 @@ fn add_single_points(record: &Record, points: &[&Measurement], rows: &mut Rows) 
     }
 }
 
-/// Points without a curve that are well within a cache of the machine or well beyond all caches: they form a level's row, as with a curve.
-/// Methods that differ from the curve's method only have rows by size.
+/// Adds points without a curve that are well within a cache or well beyond all caches: they form a level's row, as with a curve.
+/// Methods that differ from the curve's have rows only by size.
 fn add_points_of_levels(record: &Record, points: &[&Measurement], rows: &mut Rows) {
     let nodes = Nodes::from_record(record);
     let bytes_of = |level| record.machine.data_caches(level).filter_map(|cache| cache.bytes).max();

@@ -1,4 +1,4 @@
-//! Equivalent methods, and results that are not comparable at all.
+//! Finds equivalent methods, and results that are never comparable.
 
 use std::sync::LazyLock;
 
@@ -6,11 +6,11 @@ use record::{Label, Measurement, Metric, Template, Text, metrics, text};
 
 use crate::tables::rows;
 
-/// Tools whose result is by definition the one that linespeed measures under the same name. Matched on the beginning of the method, in
+/// Tools whose result has the same definition as linespeed's under the same name. The beginning of the method is matched, in
 /// lower case.
 static ALIKE: LazyLock<Vec<Vec<&str>>> = LazyLock::new(|| rows(include_str!("methods.txt"), "alike"));
 
-/// The method if it is different from linespeed's own and its equivalents, without the tool's version, which does not change the
+/// The method if it differs from linespeed's own and its equivalents, without the tool's version, which does not affect the
 /// method.
 pub(super) fn find_foreign(metric: Metric, method: &str) -> Option<String> {
     let name = tool_name(method);
@@ -18,7 +18,7 @@ pub(super) fn find_foreign(metric: Metric, method: &str) -> Option<String> {
     let alike = ALIKE.iter().any(|row| {
         let [called, tool] = row.as_slice() else { return false };
         let rest = folded.strip_prefix(tool);
-        // `lmbench stream -v 2` runs other loops than `lmbench stream`.
+        // `lmbench stream -v 2` runs different loops from `lmbench stream`.
         metric.is_called(called) && rest.is_some_and(|rest| rest.is_empty() || !rest.starts_with(" -"))
     });
     (!alike && !name.is_empty()).then_some(name)
@@ -38,29 +38,29 @@ fn is_version(word: &str) -> bool {
         && digits.chars().all(|c| c.is_ascii_digit() || c == '.')
 }
 
-/// A method in words.
+/// Describes a method.
 pub(super) fn describe_method(method: Option<&str>) -> String {
     method.unwrap_or("linespeed").to_owned()
 }
 
-/// Whether a result was counted system-wide and not for one program.
+/// Whether a result was counted system-wide rather than for one program.
 pub(super) fn is_system_wide(m: &Measurement) -> bool {
     m.labels.word(Label::Scope).is_some_and(|scope| scope.starts_with("system"))
 }
 
-/// Why a system-wide count that looks like a program's result is not comparable.
+/// The reason why a system-wide count that looks like a program's result is not comparable.
 pub fn remark_scope(m: &Measurement) -> Option<Text> {
     let of_program = m.labels.get(Label::Workload).is_some() || m.metric == metrics::CORE_IPC;
     (is_system_wide(m) && of_program).then(|| text!(SYSTEM_WIDE))
 }
 
-/// Results of the whole system, not of the program.
+/// Results for the whole system, not for the program.
 pub(super) const SYSTEM_WIDE: Template = Template {
     code: "comparison-system-wide",
     words: "counted system-wide (-a), including other programs and idle CPUs",
 };
 
-/// Whether a tool uses every CPU of the machine by default, so that its results may omit the number of threads.
+/// Whether a tool uses every CPU of the machine by default; its results may then omit the number of threads.
 pub(super) fn takes_all(m: &Measurement) -> bool {
     m.method.as_deref().is_some_and(|method| tool_name(method).eq_ignore_ascii_case("intel mlc"))
 }

@@ -1,5 +1,5 @@
-//! Compares records: their differences, the size and explanation of these, and the gain of each machine from another's
-//! best setting. Pure functions of records.
+//! Compares records: the differences, their size and explanation, and each machine's gain from another machine's best
+//! setting. Pure functions of records.
 
 mod averages;
 mod commands;
@@ -43,15 +43,15 @@ pub use table::OTHER_COMMAND;
 pub use uncompared::{drop_uncompared, ignore_commands};
 pub use verdict::TOO_NOISY;
 
-/// Maximum number of records with individual notes.
+/// Records have individual notes if there are at most this many.
 const FEW: usize = 6;
 
 /// A record in a comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct Side<'a> {
-    /// Its name; duplicate names get a number.
+    /// The record's name; duplicate names get a number.
     pub name: &'a str,
-    /// Its source.
+    /// The record's source.
     pub source: &'a str,
     /// The record.
     pub record: &'a Record,
@@ -60,9 +60,9 @@ pub struct Side<'a> {
 /// The level of detail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// The results for display, summarized.
+    /// Only summarized results, for display.
     Summary,
-    /// Also all results that two records share.
+    /// Also every result that two records share.
     All,
 }
 
@@ -73,7 +73,7 @@ pub(crate) struct Known<'a> {
     pub(crate) rows: Rows,
 }
 
-/// Compares records with the one at index `baseline` (the last if out of range).
+/// Compares records with the record at index `baseline` (the last one if out of range).
 pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> Comparison {
     let baseline = baseline.min(sides.len().saturating_sub(1));
     let mut comparison = begin(sides, baseline, tool);
@@ -120,7 +120,7 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
     comparison
 }
 
-/// The compared records, and the facts in which they differ.
+/// Starts a comparison: the compared records, and the facts in which they differ.
 fn begin(sides: &[Side], baseline: usize, tool: Tool) -> Comparison {
     let subjects = describe_subjects(sides);
     let records: Vec<&Record> = sides.iter().map(|side| side.record).collect();
@@ -135,7 +135,7 @@ fn begin(sides: &[Side], baseline: usize, tool: Tool) -> Comparison {
     }
 }
 
-/// Unique names, and a note about each.
+/// Gives each record a unique name and notes.
 fn describe_subjects(sides: &[Side]) -> Vec<Subject> {
     let mut taken: HashMap<&str, usize> = HashMap::new();
     let subjects = sides.iter().enumerate().map(|(index, side)| {
@@ -216,11 +216,11 @@ fn relate(sides: &[Side], subjects: &[Subject]) -> Relation {
     }
 }
 
-/// The identity of the machine, which two records of the same machine share; `None` if it is unknown.
+/// The identity of the machine, which is equal in two records of the same machine; `None` if it is unknown.
 fn identify_machine(record: &Record) -> Option<impl PartialEq> {
     let machine = &record.machine;
     let p = &machine.processor;
-    // A kernel without a host name calls it (none).
+    // Without a host name, the kernel reports (none).
     let host = machine.hostname.as_deref().filter(|name| !matches!(*name, "" | "(none)"))?;
     let processor = (&p.vendor, &p.model_name, p.family, p.model, p.implementer);
     Some((host, &machine.architecture, &machine.system.vendor, &machine.system.product, processor))
@@ -258,7 +258,7 @@ fn note_whole(comparison: &Comparison) -> Vec<Text> {
         notes.extend(of_commands);
     } else if comparison.rows.is_empty() {
         let all_have_figures = subjects.iter().all(|subject| subject.figures > 0);
-        // The reason for most results stands first.
+        // The reason that applies to most results comes first.
         notes.push(match (comparison.refused.first(), all_have_figures) {
             (Some(refusal), _) => text!(
                 "comparison-nothing-comparable",

@@ -1,5 +1,5 @@
-//! The cost of nodes, from matrices or single results with a CPU and a node: local memory, other nodes' memory, and the average for a program
-//! that ignores nodes.
+//! The cost of NUMA nodes, from matrices or single results with a CPU and a node: local memory, remote memory, and the average for a
+//! NUMA-unaware program.
 
 use std::collections::BTreeMap;
 
@@ -14,26 +14,26 @@ use super::rows::{RowKey, RowKind, Rows, add_row};
 use crate::figures::cite_fact;
 use crate::node_costs::nodes_of_cpus;
 
-/// Memory slower than the local node's by this factor is mentioned.
+/// Remote memory is mentioned if it is slower than local memory by this factor.
 const WORTH_TELLING: f64 = 1.1;
 
-/// Operations of lmbench's stream, the best known first.
+/// Operations of lmbench's stream, most popular first.
 const OPS: &[&str] = &["copy", "triad", "scale", "add"];
 
-/// The node of each CPU, if the record shows it.
+/// The node of each CPU, as far as the record shows it.
 pub(crate) struct Nodes<'a> {
     record: &'a Record,
     of_cpu: BTreeMap<u32, u32>,
 }
 
 impl<'a> Nodes<'a> {
-    /// Of a record.
+    /// Reads a record's nodes.
     pub(crate) fn from_record(record: &'a Record) -> Self {
         let of_cpu = nodes_of_cpus(&record.machine);
         Self { record, of_cpu }
     }
 
-    /// Whether a result is of the CPU's local memory; `None` if the record does not show this.
+    /// Whether a result is for the CPU's local memory; `None` if the record does not show this.
     pub(crate) fn is_own(&self, m: &Measurement) -> Option<bool> {
         match m.labels.word(Label::Node) {
             Some("local" | "own") => Some(true),
@@ -46,7 +46,7 @@ impl<'a> Nodes<'a> {
         }
     }
 
-    /// The node of the requesting CPU, or of the CPUs if all are on one.
+    /// The node of the requesting CPU, or of all CPUs if they are on one node.
     fn find_own(&self, m: &Measurement) -> Option<u32> {
         if let Some(cpu) = m.labels.count(Label::Cpu).or_else(|| m.labels.count(Label::Cpus)) {
             return self.of_cpu.get(&u32::try_from(cpu).ok()?).copied();
@@ -57,7 +57,7 @@ impl<'a> Nodes<'a> {
         nodes.all(|node| node == Some(first)).then_some(first)
     }
 
-    /// Whether a result is of another package's memory; `None` if the record does not show this.
+    /// Whether a result is for another package's memory; `None` if the record does not show this.
     pub(crate) fn is_other_package(&self, m: &Measurement) -> Option<bool> {
         let machine = &self.record.machine;
         let own =
@@ -66,7 +66,7 @@ impl<'a> Nodes<'a> {
         let packages = machine.counts.packages.filter(|packages| *packages > 0)?;
         let package = |node: u32| {
             let reported = machine.cpus.iter().find(|cpu| cpu.node == Some(node)).and_then(|cpu| cpu.package);
-            // Firmware numbers nodes package by package; this substitutes for CPUs without a known package.
+            // Firmware numbers nodes package by package; this is used for CPUs without a known package.
             let nodes = self.count();
             reported.or_else(|| {
                 (nodes.is_multiple_of(packages) && node < nodes).then(|| node / (nodes / packages))
@@ -75,7 +75,7 @@ impl<'a> Nodes<'a> {
         Some(package(own)? != package(to)?)
     }
 
-    /// Nodes with memory; 1 if the record has none.
+    /// Number of nodes with memory; 1 if the record has none.
     pub(crate) fn count(&self) -> u32 {
         let machine = &self.record.machine;
         let with_memory = machine.nodes.iter().filter(|node| node.bytes != Some(0)).count() as u32;
@@ -84,14 +84,14 @@ impl<'a> Nodes<'a> {
         with_memory.max(reported).max(packages).max(1)
     }
 
-    /// Share of accesses that are remote for a program that ignores nodes.
+    /// Share of remote accesses in a NUMA-unaware program.
     pub(crate) fn remote_share(&self) -> f64 {
         let nodes = f64::from(self.count());
         (nodes - 1.0) / nodes
     }
 }
 
-/// The last cache level, and its bytes per CPU. Each cache of a level counts once; a virtual machine may list one per CPU.
+/// The last cache level, and the size of its largest cache in bytes. Sizes are not added up: a virtual machine may list one per CPU.
 pub(crate) fn last_level_cache(machine: &Machine) -> (u32, u64) {
     let level = machine.last_level();
     (level, machine.data_caches(level).filter_map(|cache| cache.bytes).max().unwrap_or(0))
@@ -108,7 +108,7 @@ const OTHER_NODES: Template = Template {
     words: "{who}, {what}: memory on other NUMA nodes takes {factor} as long as local memory ({far} instead of {own}).",
 };
 
-/// Sentences on the nodes of a record: the additional latency of other packages' memory.
+/// Describes the nodes in a record: the additional latency of other packages' memory.
 pub(crate) fn describe_nodes(known: &Known) -> Vec<Text> {
     let said = |reach: &Reach| {
         let far = reach.far.as_ref().or(reach.other.as_ref())?;
@@ -122,39 +122,39 @@ pub(crate) fn describe_nodes(known: &Known) -> Vec<Text> {
         let (who, own, far) = (&known.name, shown(&reach.own), shown(far));
         Some(text!(template, who, what, factor, far, own))
     };
-    // The best known result is enough.
+    // One result, the most popular, is enough.
     find_reaches(known.record).iter().find_map(said).into_iter().collect()
 }
 
-/// What was timed.
+/// The timed quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timed {
-    /// Loads from node to node.
+    /// Loads in a node matrix.
     Matrix,
     /// Loads of a large working set.
     Loads,
-    /// An element of an lmbench loop: its index in [`OPS`], or the length of that list if unknown.
+    /// An element of an lmbench loop: the index of the operation in [`OPS`], or the length of that list if unknown.
     Stream(usize),
 }
 
 /// Latency of a record's memory by its location.
 #[derive(Clone, Debug)]
 pub(crate) struct Reach {
-    /// What was timed.
+    /// The timed quantity.
     pub timed: Timed,
-    /// What was timed, in words: `load latency`, `lmbench copy`.
+    /// The name of that quantity: `load latency`, `lmbench copy`.
     pub what: Text,
     /// The local node's memory.
     pub own: Datum,
-    /// Other nodes' memory; absent on one node or if it was not measured.
+    /// Other nodes' memory; absent if there is one node or if it was not measured.
     pub other: Option<Datum>,
-    /// Other packages' memory, if the record identifies it; it is also included in `other`.
+    /// Other packages' memory, if the record distinguishes it; also included in `other`.
     pub far: Option<Datum>,
     /// Mean latency of other nodes' memory: latencies add up over accesses.
     pub mean_other: Option<f64>,
-    /// Share of accesses that go to other nodes in a program that ignores nodes.
+    /// Share of accesses to other nodes in a NUMA-unaware program.
     pub remote_share: f64,
-    /// Nodes.
+    /// Number of nodes.
     pub nodes: u32,
     /// Whether the fastest node is assumed to be the local one because the record does not show the nodes of CPUs.
     pub guessed: bool,
@@ -166,24 +166,24 @@ impl Reach {
         self.mean_other.map_or(1.0, |other| other / self.own.value)
     }
 
-    /// Latency for a program that ignores nodes, divided by that of local memory.
+    /// Latency for a NUMA-unaware program, divided by that of local memory.
     pub(crate) fn ignoring(&self) -> f64 {
         1.0 + self.remote_share * (self.factor() - 1.0)
     }
 
-    /// The results on which it is based.
+    /// The underlying results.
     pub(crate) fn evidence(&self) -> Vec<Evidence> {
         let figures = [Some(&self.own), self.other.as_ref()].into_iter().flatten();
         figures.map(|datum| cite_fact(figure(datum.value, &datum.unit), datum.from.clone())).collect()
     }
 
-    /// Latency for a program that ignores nodes.
+    /// Latency for a NUMA-unaware program.
     pub(crate) fn average(&self) -> f64 {
         self.own.value * self.ignoring()
     }
 }
 
-/// A record's memory latency: from the node matrix, from single loads of large working sets, or from lmbench's loops, the best known first.
+/// A record's memory latency: from the node matrix, from single loads of large working sets, and from lmbench's loops, most popular first.
 pub(crate) fn find_reaches(record: &Record) -> Vec<Reach> {
     let nodes = Nodes::from_record(record);
     let mut all = Vec::new();
@@ -231,14 +231,14 @@ pub(crate) fn find_reaches(record: &Record) -> Vec<Reach> {
     all
 }
 
-/// The results of other nodes that belong to other packages.
+/// The results for other packages' nodes.
 fn find_far(nodes: &Nodes, other: &[&Measurement]) -> Option<Datum> {
     let far: Vec<&Measurement> =
         other.iter().filter(|m| nodes.is_other_package(m) == Some(true)).copied().collect();
     Datum::from_several(&far, "places")
 }
 
-/// The mean over all other nodes, even if not all are measured: nodes of the same package and of other packages are weighted by their number.
+/// The mean over all other nodes, even if some were not measured: nodes of the same package and of other packages are weighted by number.
 fn mean_other(nodes: &Nodes, other: &[&Measurement]) -> Option<f64> {
     let mean = |all: &[f64]| (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64);
     let of = |far: bool| -> Vec<f64> {
@@ -271,7 +271,7 @@ fn find_reach(nodes: &Nodes, all: &[&Measurement], timed: Timed, what: Text) -> 
         (false, true) => guess_own(all),
         (false, false) => (all.to_vec(), Vec::new()),
     };
-    // The cost of other nodes comes from CPUs measured with both.
+    // The cost of other nodes is computed from CPUs measured with both.
     let both = |m: &&Measurement| other.iter().any(|f| f.labels.get(Label::Cpu) == m.labels.get(Label::Cpu));
     if own.iter().any(both) {
         own.retain(both);
@@ -279,7 +279,7 @@ fn find_reach(nodes: &Nodes, all: &[&Measurement], timed: Timed, what: Text) -> 
     build_reach(nodes, timed, what, &own, &other).map(|reach| Reach { guessed, ..reach })
 }
 
-/// Local and remote results if the CPU's node is unknown: the smallest result of each CPU counts as local.
+/// Guesses local and remote results if the CPU's node is unknown: each CPU's smallest result counts as local.
 fn guess_own<'a>(all: &[&'a Measurement]) -> (Vec<&'a Measurement>, Vec<&'a Measurement>) {
     let mut by_cpu: BTreeMap<Option<u64>, Vec<&Measurement>> = BTreeMap::new();
     for m in all {
@@ -317,10 +317,10 @@ fn build_reach(
 /// Adds the rows about nodes.
 pub(crate) fn add_node_rows(record: &Record, rows: &mut Rows) {
     for reach in find_reaches(record) {
-        // A row has the same place in every record, whatever else that contains.
+        // A row has the same position in every record, regardless of the record's other rows.
         let (metric, order) = match reach.timed {
             Timed::Matrix => (metrics::NUMA_LATENCY, 0),
-            // The level from a curve covers it already.
+            // Already covered by the level from a curve.
             Timed::Loads => continue,
             Timed::Stream(op) => (metrics::STREAM_NS_PER_ELEMENT, (op as u32 + 1) * 10),
         };
@@ -359,7 +359,7 @@ pub(crate) fn add_node_rows(record: &Record, rows: &mut Rows) {
     }
 }
 
-/// Whether a result of a node matrix is of a node's local memory.
+/// Whether a result of a node matrix is for a node's local memory.
 fn is_within_node(m: &Measurement) -> bool {
     m.labels.get(Label::From) == m.labels.get(Label::To)
 }

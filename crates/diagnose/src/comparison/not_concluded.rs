@@ -1,4 +1,4 @@
-//! Conclusions that must not be drawn from seemingly comparable results.
+//! Tests that no unjustified conclusions are drawn from seemingly comparable results.
 
 use record::comparison::Support;
 use record::{Comparison, Label, Labels, Measurement, Record, Text, detail};
@@ -12,7 +12,7 @@ use crate::samples::has_code;
 /// The workload of [`rates`].
 const OPENSSL: &str = "openssl speed aes-256-ige (8 KiB)";
 
-/// Rates of `openssl speed` at 8 KiB; the text contains the number of processes for only some of them.
+/// Rates of `openssl speed` at 8 KiB; the text contains the number of processes for only some rates.
 fn rates(figures: &[(Option<u32>, f64)]) -> Record {
     let mut record = empty();
     record.machine.counts.cores = Some(96);
@@ -55,7 +55,7 @@ fn figures_whose_threads_nobody_reported_are_neither_averaged_nor_taken_for_one_
     assert!(apart.iter().all(|why| number(why, "figures") == 2.0), "{apart:?}");
     let kunpeng_has = |why: &&Text| word(why, "least") == "4.58 GB/s" && word(why, "most") == "13.8 GB/s";
     assert!(apart.iter().any(kunpeng_has), "{apart:?}");
-    // A rate of unknown threads does not replace a missing rate of one thread.
+    // A rate for an unknown number of threads does not replace a missing single-thread rate.
     let alone = rates(&[(None, 4584.0), (None, 13751.0)]);
     let said = side_by_side(&[("alone", &alone), ("kunpeng", &kunpeng)]);
     assert!(said.rows.is_empty() && said.explanations.is_empty(), "{said:?}");
@@ -105,7 +105,7 @@ fn a_bandwidth_without_its_threads_is_not_one_threads() {
         ("whole", &bandwidth(None, Some("Intel MLC 3.9"), 190.0)),
     ]);
     assert!(said.rows.is_empty() && !said.refused.is_empty(), "{said:?}");
-    // MLC uses all CPUs by itself, others do not.
+    // MLC uses all CPUs by default; other tools do not.
     let pair = |method| {
         side_by_side(&[("a", &bandwidth(None, method, 190.0)), ("b", &bandwidth(None, method, 210.0))])
     };
@@ -130,7 +130,7 @@ fn factors_are_reported_from_the_side_of_the_faster_one_whichever_is_the_baselin
     let rest = back.says.sentences().iter().find(|text| text.is(&words::REST)).unwrap();
     assert!((number(rest, "factor") - 1.14).abs() < 0.005);
     assert_eq!(forth.causes[0].says, back.causes[0].says);
-    // In the data they are relative to the baseline, and so is their evidence.
+    // In the data, factors and evidence are relative to the baseline.
     assert!((forth.speed * back.speed - 1.0).abs() < 1e-9);
     assert!(
         (forth.causes[0].factor * back.causes[0].factor - 1.0).abs() < 1e-9 && forth.causes[0].factor > 1.0
@@ -161,7 +161,7 @@ fn a_clock_measured_with_one_program_is_known_for_the_others() {
         record.measurements.extend(rates(&[(Some(1), mb_s)]).measurements);
         record
     };
-    // Both advertise 2.5 GHz; one was seen to run at 3.15.
+    // Both advertise 2.5 GHz; one was observed at 3.15 GHz.
     let intel = with_rate(power(18.6, 58_626_314_801.0, 128_284_870_917.0, "process", 2500), 89.1);
     let hygon = with_rate(power(26.7, 317_353_262_523.0, 293_162_940_548.0, "system", 2500), 79.6);
     let said = side_by_side(&[("intel", &intel), ("hygon", &hygon)]);
@@ -171,7 +171,7 @@ fn a_clock_measured_with_one_program_is_known_for_the_others() {
     assert!((openssl.causes[0].factor / bc.causes[0].factor - 1.0).abs() < 1e-9, "{openssl:?} {bc:?}");
     assert_eq!(openssl.causes[0].says, "3.15 GHz while 7^999999 ran vs. 2.50 GHz advertised".into());
     assert!(openssl.says.is(&words::OVERSHOT), "{}", openssl.says);
-    // A program with several threads, or with waits, shows no clock.
+    // A program with several threads or with waits does not show the clock.
     let several = with_rate(power(5.0, 58_626_314_801.0, 128_284_870_917.0, "process", 2500), 89.1);
     let said = side_by_side(&[("several", &several), ("hygon", &hygon)]);
     let openssl = said.explanations.iter().find(|e| word(&e.result, "work") == OPENSSL).unwrap();
@@ -198,7 +198,7 @@ fn what_stands_beside_memory_latency_is_not_said_to_multiply_with_it() {
     }
 }
 
-/// Two runs whose single threads took different times, each with samples around the median.
+/// A run of one thread, with samples around the median.
 fn ran(host: &str, median: f64, figures: &[(&'static str, Labels, f64)]) -> Record {
     let spread = |value: f64| [0.98, 0.99, 1.0, 1.0, 1.01, 1.02].map(|factor| factor * value).to_vec();
     let mut record = empty();
@@ -258,7 +258,7 @@ fn idle_states_that_noise_could_have_made_are_no_cause() {
             said.explanations.iter().find(|e| e.result.code() == Some("comparison-result-wakeup")).unwrap();
         wake.causes.clone()
     };
-    // Both took twice as long, tuned or not.
+    // Both take twice as long, as is and tuned.
     assert!(causes(&run(60.0, 10.0), &run(121.0, 20.0)).is_empty());
     assert!(causes(&run(60.0, 10.0), &run(120.0, 10.0))[0].name.is(&IDLE_STATES));
 }
@@ -282,7 +282,7 @@ fn a_thousandth_of_the_time_that_neighbours_took_does_not_explain_a_halved_speed
     assert!((number(&little.why, "loss") - 0.5).abs() < 1e-9, "{little:?}");
     let much = claim(&guest(4.0, 0.001), &guest(2.0, 0.4));
     assert_eq!(much.support, Support::Supported, "{much:?}");
-    // The hypervisor's account of the whole run is among the changes: it is the only value.
+    // The hypervisor's steal time for the whole run is listed among the changes and is the only value used.
     let accounted = |rate: f64, taken: f64, share: f64| {
         let mut record = guest(rate, taken);
         record.conditions.after.get_or_insert_default().steal_share = Some(share);
@@ -423,14 +423,14 @@ fn changes_that_chance_makes_are_reported_to_be_so_and_what_changed_most_comes_f
     assert!(has_code(&many, "comparison-changed") && !has_code(&many, "comparison-by-chance"), "{many}");
     assert_eq!((number(&many, "slower"), number(&many, "faster")), (2.0, 0.0));
     assert!(first(&many).starts_with("w0"), "{many}");
-    // Its interval leaves less than that of the other.
+    // The certain part of its change is smaller than that of the other.
     assert!(first(&says(77.0, 80.0)).starts_with("w1"));
-    // Losses precede gains, however large those are.
+    // Losses precede gains, even larger ones.
     let both = says(300.0, 80.0);
     let codes: Vec<_> = both.sentences().iter().filter_map(Text::code).collect();
     assert_eq!(codes, ["comparison-changed", SLOWER_MOST.code, FASTER_MOST.code]);
     assert!(first(&both).starts_with("w1"), "{both}");
-    // One in twenty of 40 results is outside its interval without any change.
+    // Without any change, one in twenty of the 40 results is outside its interval.
     let one = says(79.0, 100.0);
     assert_eq!((number(&one, "slower"), number(&one, "faster"), number(&one, "by_chance")), (1.0, 0.0, 2.0));
     assert!(has_code(&one, "comparison-by-chance") && first(&one).starts_with("w0"), "{one}");

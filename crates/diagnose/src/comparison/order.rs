@@ -1,4 +1,4 @@
-//! Ranks many records by their results, and finds outliers and facts with the same ranking.
+//! Ranks many records by their results, and finds outliers and facts that rank the records in the same order.
 
 use record::comparison::{Order, Rank};
 use record::difference::{MUCH, WORTH_TELLING};
@@ -12,9 +12,9 @@ use super::rows::RowKind;
 use super::table::TableRow;
 use crate::figures::median;
 
-/// The fewest records for a ranking.
+/// Minimum number of records for a ranking.
 const LEAST: usize = 3;
-/// Minimum number of records among which one can be an outlier.
+/// Minimum number of records for detecting outliers.
 const FOR_OUTLIERS: usize = 8;
 /// Number of scaled median absolute deviations beyond which a result is an outlier (Iglewicz and Hoaglin, 1993).
 const FAR: f64 = 3.5;
@@ -67,7 +67,7 @@ fn rank_subjects(of: &TableRow, known: &[Known]) -> Option<Order> {
         return None;
     }
     let says = if is_result(of) { describe_agreement(of, &ranks, known) } else { Text::default() };
-    // Rows of other groups have names that need no context.
+    // Names of rows in other groups are clear without context.
     let result = if row.metric.family() == "wakeup" { name_wakeup(&of.key.name) } else { row.what.clone() };
     Some(Order { result, metric: row.metric, unit: row.unit.clone(), ranks, says })
 }
@@ -83,7 +83,7 @@ fn mark_outliers(ranks: &mut [Rank], better: Better) {
     }
 }
 
-/// The row of a wake-up latency outside its group, with its full name.
+/// The full name of a wake-up latency row, for use outside its group.
 pub(super) fn name_wakeup(row: &str) -> Text {
     text!("comparison-result-wakeup", "wake-up, {row}")
 }
@@ -92,7 +92,7 @@ pub(super) fn name_wakeup(row: &str) -> Text {
 const CPUS: Template = Template { code: "comparison-order-cpus", words: "number of CPUs" };
 /// The load average; lower is faster.
 const LOAD: Template = Template { code: "comparison-order-load", words: "load average" };
-/// A record's value of a fact; higher is faster.
+/// The value of a fact in a record; higher is faster.
 type Figure = fn(&Known) -> Option<f64>;
 /// Facts that may explain higher speed.
 const FACTS: [(Template, Figure); 5] = [
@@ -109,7 +109,7 @@ const FACTS: [(Template, Figure); 5] = [
     (LOAD, |known| load_average(known.record).map(|load| -load)),
 ];
 
-/// Facts that rank the records in the same order as the result: for each fact, the number of pairs that agree, and the
+/// Describes facts that rank the records in the same order as the result: for each fact, the number of agreeing and
 /// contradicting pairs.
 fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known]) -> Text {
     if ranks.len() > MOST_PAIRS {
@@ -118,7 +118,7 @@ fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known]) -> Text {
     let alone = of.row.metric == metrics::WORKLOAD_TIME || of.key.kind == RowKind::OneThread;
     let facts = FACTS.iter().filter(|(name, _)| !(alone && *name == CPUS));
     let said = facts.filter_map(|(fact, figure)| {
-        // The fastest record's first.
+        // Values in ranking order, from the fastest record.
         let measured = ranks.iter().filter_map(|rank| Some((rank, figure(&known[rank.subject])?)));
         let measured: Vec<(&Rank, f64)> = measured.collect();
         let later = |(at, fast)| measured.iter().skip(at + 1).map(move |slow: &(&Rank, f64)| (fast, slow));
@@ -126,7 +126,7 @@ fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known]) -> Text {
         let pairs = measured.iter().enumerate().flat_map(later);
         let pairs = pairs.filter(|(fast, slow)| differ(fast.0.value, slow.0.value, WORTH_TELLING));
         let pairs: Vec<_> = pairs.collect();
-        // Equal ones neither support nor contradict.
+        // Pairs with equal values neither support nor contradict.
         let apart = || pairs.iter().filter(|(fast, slow)| differ(fast.1, slow.1, MUCH));
         let alike = apart().filter(|(fast, slow)| fast.1 > slow.1).count();
         let mut contradicting = apart().filter(|(fast, slow)| fast.1 < slow.1);

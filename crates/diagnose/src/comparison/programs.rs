@@ -1,5 +1,5 @@
-//! Programs that did the same work: differences between results of linespeed's own loop and of another program, or between two versions of
-//! a program, that are not due to the machines.
+//! Different programs for the same work: differences between results that are due to the programs (linespeed's own loop, another program,
+//! or another version) rather than to the machines.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use super::Known;
 use super::table::TableRow;
 use super::work::{Program, Work, Works};
 
-/// Notes work that was done by different programs on the two sides.
+/// Notes work done by different programs.
 pub(super) fn note_programs(known: &[Known], rows: &[TableRow]) -> Vec<Text> {
     let works: Vec<Works> = known.iter().map(|known| Works::of(known.record, false)).collect();
     let mut notes = BTreeMap::new();
@@ -44,7 +44,7 @@ pub(super) fn note_programs(known: &[Known], rows: &[TableRow]) -> Vec<Text> {
         let work = row.key.subject.clone();
         let note = text!(
             "comparison-programs-differ",
-            "{work}: the same work done by different programs. {each}",
+            "{work}: different programs did the same work. {each}",
             work = &work
         );
         notes.entry(work).or_insert(note);

@@ -1,4 +1,4 @@
-//! The projected speed of each machine with another's best setting: modelled from its own results if possible, otherwise from the
+//! Projects the speed of each machine with another machine's best setting: modelled from its own results if possible, otherwise from the
 //! other machine's results.
 
 use record::comparison::{Explanation, WhatIf};
@@ -19,28 +19,28 @@ use crate::observed::{Observed, find_observed};
 
 /// Smaller gains are not mentioned.
 const WORTH: f64 = 1.02;
-/// Faster memory devices.
+/// The setting: faster memory devices.
 pub(super) const DEVICES: Template =
     Template { code: "comparison-set-memory-devices", words: "memory devices" };
-/// Processes that each use one node.
+/// The setting: processes that each use one node.
 pub(super) const BINDING: Template =
     Template { code: "comparison-set-node-binding", words: "processes bound to nodes" };
-/// Idle states disabled.
+/// The setting: idle states disabled.
 const IDLE_STATES: Template = Template { code: "comparison-set-idle-states", words: "idle states" };
-/// Transparent huge pages as on another machine.
+/// The setting: transparent huge pages as on another machine.
 const HUGE_PAGES: Template = Template { code: "comparison-set-huge-pages", words: "transparent huge pages" };
-/// The rated speed of memory devices.
+/// The note on the rated speed of memory devices.
 pub(super) const RATED: Template = Template {
     code: "comparison-devices-rated",
     words: "The memory devices are rated for {rated}; those of {who} run at {best}.",
 };
 
-/// Whether both results of a setting were measured on the machine that would gain; otherwise, the gain is modelled.
+/// Whether a setting's effect was measured on the machine that would gain; otherwise, the gain is modelled.
 pub(super) fn is_measured(what: &WhatIf) -> bool {
     [IDLE_STATES, HUGE_PAGES].iter().any(|setting| what.setting.is(setting))
 }
 
-/// Every setting of each subject that is better on another, or that its own results show to be better.
+/// Every setting of each subject that is better on another subject, or better according to the subject's own results.
 pub(super) fn project_settings(known: &[Known], baseline: usize, explained: &[Explanation]) -> Vec<WhatIf> {
     let governor = text!("comparison-set-governor", "governor");
     let boost = text!("comparison-set-boost", "boost");
@@ -75,25 +75,25 @@ pub(super) fn project_settings(known: &[Known], baseline: usize, explained: &[Ex
     all
 }
 
-/// A setting, its current and new value, its effect, and the conclusion.
+/// Builds a projection: a setting, its current and new value, the affected result, the gain, and the conclusion.
 fn what_if(setting: Text, [now, then]: [Text; 2], acts_on: Text, gain: f64, says: Text) -> WhatIf {
     let code = setting.code().unwrap_or_default().to_owned();
     WhatIf { code, setting, now, then, acts_on, gain, says, ..WhatIf::default() }
 }
 
-/// The first record with a value: its name and the value.
+/// The name of the first record with a value, and that value.
 fn find_first<'a, T>(known: &'a [Known], find: impl Fn(&Record) -> Option<T>) -> Option<(&'a String, T)> {
     known.iter().find_map(|known| Some((&known.name, find(known.record)?)))
 }
 
-/// The record with the largest value, and that value; if several are equal, the last record.
+/// The name of the record with the largest value, and that value; the last record if several are equal.
 fn find_most<'a>(known: &'a [Known], figure: impl Fn(&Record) -> Option<f64>) -> Option<(&'a String, f64)> {
     let all = known.iter().filter_map(|known| Some((&known.name, figure(known.record)?)));
     all.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
 /// All memory settings together, for a machine limited by memory: its speed if each core had the other machine's memory latency. The range
-/// is from the current local latency per core to the full clock with the other machine's latency, if faster devices can reach this.
+/// extends from the current local latency per core to the full clock with the other machine's latency, if faster devices can reach it.
 fn project_all_memory(
     held: &Explanation,
     settings: &[WhatIf],
@@ -130,7 +130,7 @@ fn project_all_memory(
     };
     let mut says = text!(
         "comparison-estimate",
-        "Estimate for a memory-bound program: {least} to {most} of today's speed, if each core is as fast as a core of {who}, or faster in proportion to clock and memory speed."
+        "Estimate for a memory-bound program: {least} to {most} of current speed, if each core is as fast as a core of {who}, or faster in proportion to clock and memory speed."
     );
     let gain = |setting: &Template| settings.iter().find(|w| w.setting.is(setting)).map(|w| w.gain);
     let of_this_work = |of: &Observed| held.held_back.as_ref().is_some_and(|held| held.work == of.work);
@@ -153,7 +153,7 @@ fn name_switch(on: bool) -> Text {
     if on { text!("comparison-on", "on") } else { text!("off") }
 }
 
-/// A result that may be compared with others.
+/// A result that is comparable with others.
 fn filter_usable(datum: Option<&Datum>) -> Option<&Datum> {
     datum.filter(|datum| datum.unfit.is_none() && datum.value > 0.0)
 }
@@ -162,7 +162,7 @@ fn cite_datum(datum: &Datum) -> Evidence {
     cite_fact(figure(datum.value, &datum.unit), datum.from.clone())
 }
 
-/// Memory devices at the speed of the fastest other machine, within their rating.
+/// Memory devices at the speed of those in the fastest other machine, within their rating.
 fn project_devices(this: &Known, known: &[Known]) -> Option<WhatIf> {
     let (who, best) = find_most(known, |record| device_speed(record).map(f64::from))?;
     let best = best as u32;
@@ -196,7 +196,7 @@ fn project_devices(this: &Known, known: &[Known]) -> Option<WhatIf> {
     Some(WhatIf { at_most: true, evidence, ..what })
 }
 
-/// Binding each process to one node and its memory.
+/// The setting: each process bound to one node and its memory.
 fn project_binding(this: &Known) -> Option<WhatIf> {
     let reach = find_reaches(this.record)
         .into_iter()
@@ -237,7 +237,7 @@ fn project_smt(this: &Known, known: &[Known]) -> Option<WhatIf> {
     Some(WhatIf { evidence: vec![evidence], ..what })
 }
 
-/// A setting that may raise the clock of a core to the highest that the processor advertises, if another machine has a better one.
+/// A setting that may raise the core clock to the highest advertised clock, if another machine has a better value.
 fn project_highest_clock(
     this: &Known,
     known: &[Known],
@@ -257,7 +257,7 @@ fn project_highest_clock(
     Some(WhatIf { at_most: true, evidence, ..what })
 }
 
-/// Transparent huge pages: from its own latencies on small and on huge pages.
+/// Transparent huge pages: from the machine's own latencies on small and on huge pages.
 fn project_huge_pages(this: &Known, known: &[Known]) -> Option<WhatIf> {
     let pages = |record: &Record| record.conditions.before.thp.clone();
     let now = pages(this.record).filter(|thp| thp == "never")?;
@@ -274,8 +274,8 @@ fn project_huge_pages(this: &Known, known: &[Known]) -> Option<WhatIf> {
     Some(WhatIf { at_most: true, evidence, ..what })
 }
 
-/// Idle states disabled, as measured on this machine: for real-time threads as in the headline, or for ordinary threads with timer slack,
-/// which is Linux's default and not a loss of the machine.
+/// Idle states disabled, as measured on this machine: for real-time threads as in the headline, otherwise for ordinary threads,
+/// whose timer slack is Linux's default and not a loss.
 fn project_idle_states(this: &Known) -> Option<WhatIf> {
     let median =
         |policy, setting| filter_usable(find_wakeups(&this.rows, metrics::WAKEUP_LATENCY, policy, setting));
@@ -291,11 +291,11 @@ fn project_idle_states(this: &Known) -> Option<WhatIf> {
     Some(WhatIf { evidence, ..what_if(text!(IDLE_STATES), states, text!("wake-up"), gain, says) })
 }
 
-/// Another machine's clock source, if its reads are cheaper.
+/// Another machine's clock source, if it is cheaper to read.
 fn project_clock_source(this: &Known, known: &[Known]) -> Option<WhatIf> {
     let now = this.record.conditions.before.clocksource.as_ref()?;
     let mine = filter_usable(find_row(&this.rows, metrics::COST_CLOCK_READ, RowKind::Other))?;
-    // Only sources that this machine offers can be set.
+    // Only sources available on this machine can be set.
     let offered = |source: &&String| this.record.conditions.before.clocksources.contains(source);
     let cheaper = known.iter().filter_map(|other| {
         let then = other.record.conditions.before.clocksource.as_ref().filter(|source| *source != now)?;
@@ -305,7 +305,7 @@ fn project_clock_source(this: &Known, known: &[Known]) -> Option<WhatIf> {
     let (who, then, theirs) = cheaper.min_by(|a, b| a.2.value.total_cmp(&b.2.value))?;
     let (gain, evidence) = (mine.value / theirs.value, vec![cite_datum(mine), cite_datum(theirs)]);
     let [mine, theirs] = [mine, theirs].map(|cost| figure(cost.value, "ns"));
-    let says = text!("Reading the clock takes {theirs} on {who}, {mine} here.");
+    let says = text!("Reading the clock costs {theirs} on {who}, {mine} here.");
     let setting = text!("comparison-set-clock-source", "clock source");
     let states = [now.clone().into(), then.clone().into()];
     Some(WhatIf { evidence, ..what_if(setting, states, text!("reading the clock"), gain, says) })

@@ -6,14 +6,14 @@ use record::{Better, text};
 
 use super::datum::Datum;
 
-/// Unreliable results differ only if their interval is further from 1 than this: their samples scatter more than the interval of the median
-/// shows.
+/// Unreliable results count as different only if their interval is further from 1 than this: their samples scatter more than the interval
+/// of the median shows.
 const DOUBTFUL: f64 = 1.5;
 
 /// Compares one result with the baseline's: the ratio and the verdict.
 pub(super) fn compare(this: &Datum, base: &Datum, better: Option<Better>) -> Cell {
-    // For a share of lost time the rest decides: 0.2 % compared with 0.1 % is not half the speed. The ratio of the shares would mislead, so
-    // there is none.
+    // For shares of lost time, compare the remaining time: 0.2 % compared with 0.1 % is not half the speed. A ratio of the shares would be
+    // misleading, so it is omitted.
     if this.is_share() && base.is_share() {
         let better = better.map(|_| Better::Higher);
         let [this, base] = [this, base].map(|share| share.mapped(|taken| 1.0 - taken));
@@ -57,7 +57,7 @@ fn judge_difference(
         };
         return (Verdict::NotMeasurable { reason }, None);
     };
-    // As times: above 1 this one is slower.
+    // Convert to times: above 1, this result is slower.
     let (ratio, low, high) = match better {
         Better::Higher => (1.0 / ratio, 1.0 / high, 1.0 / low),
         Better::Lower => (ratio, low, high),
@@ -70,17 +70,17 @@ fn judge_difference(
     verdict.of_slower()
 }
 
-/// The 95 % interval of the ratio; `None` if a side has too few samples and no interval of its own.
+/// The 95 % interval of the ratio; `None` if a side has too few samples and no separate interval.
 fn find_interval(this: &Datum, base: &Datum) -> Option<(f64, f64)> {
     let exact = match (this.interval, base.interval) {
         (None, None) => resample_ratio(&this.samples, &base.samples),
         _ => None,
     };
-    // Distributions and long lists have the intervals of their medians.
+    // Distributions and long lists come with the intervals of their medians.
     exact.or_else(|| join_ratio((this.value, this.own_interval()?), (base.value, base.own_interval()?)))
 }
 
-/// Whether samples show that the ratio differs from 1; single results have no interval and are used as they are.
+/// Whether samples show that the ratio differs from 1; single results have no interval, so only their values count.
 pub(super) fn differs_from_1(this: &Datum, base: &Datum) -> bool {
     find_interval(this, base).is_none_or(|(low, high)| !(low..=high).contains(&1.0))
 }
@@ -185,7 +185,7 @@ mod tests {
                 prop_assert!(low <= ratio * 1.001 && ratio <= high * 1.001, "{low} {ratio} {high}");
                 prop_assert!(low > 0.0 && high.is_finite() && low_back > 0.0 && high_back.is_finite());
             }
-            // No difference whose interval holds 1 has a slower side.
+            // A difference whose interval contains 1 has no slower side.
             if let (Some(_), Some((low, high))) = (one.slower, one.interval) {
                 prop_assert!(low > 1.0 || high < 1.0);
             }

@@ -1,5 +1,5 @@
-//! The main results of one record: each resource and workload once, summarized over CPUs, CPU pairs and working sets, so that different machines
-//! have the same rows.
+//! Builds the main results of one record: each resource and workload once, summarized over CPUs, CPU pairs and working sets. Different
+//! machines therefore have the same rows.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,12 +14,12 @@ use super::rows::{Divisors, RowEntry, RowKey, RowKind, Rows};
 use super::work::OnlySizes;
 use crate::RecordIndex;
 
-/// Results at one place that differ by more than this factor are not repetitions of one measurement.
+/// Results with the same labels that differ by more than this factor are not repetitions of one measurement.
 const ONE_THING: f64 = 1.5;
-/// Bandwidth operations also shown per core, CPU and package.
+/// Bandwidth operations that are also shown per core, CPU and package.
 const DIVIDED: &[&str] = &["read", "triad"];
 
-/// The rows of a record. `commands` specifies whether all compared records are of commands; `only` has the block sizes that are the only
+/// The rows of a record. `commands` tells whether all compared records are of commands; `only` contains block sizes that are the only
 /// size in some record.
 pub(super) fn build_rows(index: &RecordIndex, commands: bool, only: &OnlySizes) -> Rows {
     let record = index.record;
@@ -40,7 +40,7 @@ pub(super) fn build_rows(index: &RecordIndex, commands: bool, only: &OnlySizes) 
 fn measured_rows(record: &Record, commands: bool, only: &OnlySizes) -> Rows {
     let names = RowNames::new(record, commands, only);
     let settings = recipe_settings(record);
-    // Otherwise a row's name is the command's.
+    // Otherwise, the row is named after the command.
     let command = find_command(record).filter(|_| commands);
     let mut all: BTreeMap<RowKey, (Labels, Vec<&Measurement>)> = BTreeMap::new();
     for m in record.measurements.iter().filter(|m| m.summary.n > 0 && m.value().is_finite()) {
@@ -72,7 +72,7 @@ fn measured_rows(record: &Record, commands: bool, only: &OnlySizes) -> Rows {
             let arrays = first.detail.get(detail::ARRAYS).unwrap_or(1);
             datum.size = Size::classify(bytes.saturating_mul(arrays), caches);
         }
-        // Events counted beside a command also belong to that command.
+        // Events counted while a command ran also belong to it.
         datum.command = command.clone().filter(|_| first.labels.get(Label::Workload).is_some());
         datum.settings = first.labels.word(Label::Workload).and_then(|name| settings.get(name).cloned());
         let parts = find_divisors(&key, first, record);
@@ -81,7 +81,7 @@ fn measured_rows(record: &Record, commands: bool, only: &OnlySizes) -> Rows {
     rows
 }
 
-/// The settings of each workload that is a recipe's: `exponent=999999`.
+/// The settings of each workload measured by a recipe: `exponent=999999`.
 fn recipe_settings(record: &Record) -> HashMap<&str, String> {
     let mut settings = HashMap::new();
     for m in &record.measurements {
@@ -95,11 +95,11 @@ fn recipe_settings(record: &Record) -> HashMap<&str, String> {
     settings
 }
 
-/// Keeps the results that represent a row, and returns what they summarize.
+/// Retains the results that represent a row, and returns the kind of place over which they are summarized.
 fn retain_best(key: &RowKey, all: &mut Vec<&Measurement>) -> &'static str {
     match key.metric {
         metrics::CORE_IPC => {
-            // The program's own counts precede those of the whole system; declared ones precede counted ones.
+            // The program's own counts precede system-wide ones; declared counts precede measured ones.
             let rank = |m: &&Measurement| {
                 let scope = method::is_system_wide(m);
                 (scope, m.labels.word(Label::Source) == Some("pmu"))
@@ -110,7 +110,7 @@ fn retain_best(key: &RowKey, all: &mut Vec<&Measurement>) -> &'static str {
         }
         metrics::CORE_TO_CORE_LATENCY => "pairs of CPUs",
         metrics::SMT_YIELD => "cores",
-        // Results over all CPUs represent those of each.
+        // A result over all CPUs represents those of each CPU.
         metric if metric.family() == "wakeup" => {
             if all.iter().any(|m| m.labels.get(Label::Cpu).is_none()) {
                 all.retain(|m| m.labels.get(Label::Cpu).is_none());
@@ -121,7 +121,7 @@ fn retain_best(key: &RowKey, all: &mut Vec<&Measurement>) -> &'static str {
     }
 }
 
-/// Why several results at one place are not repetitions: something unrecorded differs.
+/// The reason why several results with the same labels are not repetitions: they differ in an unrecorded condition.
 fn find_spread(all: &[&Measurement], unit: &str) -> Option<Text> {
     let values = || all.iter().map(|m| m.value()).filter(|value| value.is_finite());
     let (least, most) = (values().reduce(f64::min)?, values().reduce(f64::max)?);
@@ -137,7 +137,7 @@ fn find_spread(all: &[&Measurement], unit: &str) -> Option<Text> {
     })
 }
 
-/// Possible divisors of the throughput of many threads.
+/// Possible divisors of multithreaded throughput.
 fn find_divisors(key: &RowKey, m: &Measurement, record: &Record) -> Option<Divisors> {
     let of_stream = || m.labels.word(Label::BytesCounted) != Some("bus");
     let divided = match key.metric {

@@ -1,4 +1,4 @@
-//! The rows of one record as plain results, for comparing thousands of records.
+//! The rows of one record as plain results, for comparisons of thousands of records.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::{row_builder, work};
 pub struct Figure {
     /// The family of results with the same causes.
     pub family: Family,
-    /// The result in words: `triad, all CPUs`.
+    /// The result's name: `triad, all CPUs`.
     pub what: Text,
     /// The metric.
     pub metric: Metric,
@@ -20,28 +20,28 @@ pub struct Figure {
     pub unit: String,
     /// Which direction is better.
     pub better: Option<Better>,
-    /// Its place, without keys that name a place on one machine.
+    /// Its labels, without those that identify a place on one machine.
     pub labels: Labels,
 }
 
-/// A result of a record as in a comparison's row.
+/// A result of a record as it appears in a row of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RowFigure {
-    /// What it is.
+    /// The result's identity.
     pub figure: Figure,
     /// The value.
     pub value: f64,
-    /// Its 95 % interval, if it has one.
+    /// The 95 % interval, if there is one.
     pub interval: Option<(f64, f64)>,
-    /// Whether it is in doubt.
+    /// Whether the result is unreliable.
     pub in_doubt: bool,
     /// The method, recipe settings or command, which must be equal for two results to be comparable.
     pub method: String,
-    /// The CPU, if this is the result of the slowest CPU.
+    /// The CPU, if the result is for the slowest CPU.
     pub cpu: Option<u32>,
 }
 
-/// A row's name for display without its group: `median, fifo` of wake-up latency lacks the metric.
+/// A row's name for display outside its group: for wake-up latency, `median, fifo` lacks the metric.
 pub(crate) fn name_alone(metric: Metric, row: &str) -> Text {
     match metric.family() {
         "core_to_core" => format!("core to core, {row}").into(),
@@ -50,7 +50,7 @@ pub(crate) fn name_alone(metric: Metric, row: &str) -> Text {
     }
 }
 
-/// The main results of a record, as in `compare`, without results that are not comparable with any others.
+/// The main results of a record, as in `compare`, without results that cannot be compared with any others.
 pub fn row_figures(record: &Record) -> Vec<RowFigure> {
     let index = crate::RecordIndex::new(record);
     let only = work::OnlySizes::default();
@@ -84,7 +84,7 @@ pub fn row_figures(record: &Record) -> Vec<RowFigure> {
 /// Minimum number of CPUs for finding an outlier.
 const ENOUGH_CPUS: usize = 3;
 
-/// The clock of the slowest CPU divided by the median clock: a row has the median of all CPUs, which one bad core does not change.
+/// The clock of the slowest CPU divided by the median clock: rows contain the median of all CPUs, which one bad core does not change.
 fn slowest_cpu(record: &Record) -> Option<RowFigure> {
     let mut clocks: BTreeMap<u64, &Measurement> = BTreeMap::new();
     let plain = |m: &&Measurement| {

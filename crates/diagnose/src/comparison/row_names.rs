@@ -1,4 +1,4 @@
-//! The row to which a result belongs: its metric and the labels that machines share, in words.
+//! Names the row to which a result belongs, from its metric and the labels that machines share.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
@@ -12,10 +12,10 @@ use super::work::{OnlySizes, Program, Works};
 use crate::block_sizes::BlockSizes;
 use crate::tables::rows;
 
-/// Keys that identify a place on one machine rather than what was measured there.
+/// Labels that identify a place on one machine rather than the measured quantity.
 const ON_MACHINE: &[&str] =
     &["cpu", "cpus", "core", "to_cpu", "node", "home", "from", "to", "clocksource", "priority"];
-/// Curves and matrices, which have separate rows, and metrics whose results are only listed individually.
+/// Metrics without a row here: curves and matrices have separate rows, others are only listed individually.
 const WITHOUT_ROW: &[Metric] = &[
     metrics::LOAD_LATENCY,
     metrics::LOAD_LATENCY_CYCLES,
@@ -28,28 +28,28 @@ const WITHOUT_ROW: &[Metric] = &[
     metrics::LOAD_PARALLELISM,
     metrics::PROBE_LATENCY,
 ];
-/// Workloads with up to this many thread counts have a row for each.
+/// Workloads with up to this many thread counts have one row for each.
 const FEW_STEPS: usize = 4;
-/// Operations of bandwidth that have a row.
+/// Bandwidth operations that have a row.
 const REPORTED: &[&str] = &["read", "write", "copy", "triad"];
 
-/// The parts of a record that decide which results have a row.
+/// The parts of a record that determine which results have a row.
 pub(super) struct RowNames<'a> {
     record: &'a Record,
     nodes: Nodes<'a>,
-    /// The numbers of threads of each workload.
+    /// The thread counts of each workload.
     workloads: HashMap<&'a str, BTreeSet<u64>>,
     sizes: BlockSizes<'a>,
     works: Works<'a>,
     only: &'a OnlySizes,
     most_bandwidth: u64,
-    /// Whether there is bandwidth with bytes counted as in STREAM.
+    /// Whether the record has bandwidth with bytes counted as in STREAM.
     streamed: bool,
     package: Option<u64>,
 }
 
 impl<'a> RowNames<'a> {
-    /// Creates the names for a record; `only` has the block sizes that are the only size in another record.
+    /// Creates the names for a record; `only` contains block sizes that are the only size in another record.
     pub(super) fn new(record: &'a Record, commands: bool, only: &'a OnlySizes) -> Self {
         let mut workloads: HashMap<&str, BTreeSet<u64>> = HashMap::new();
         let (mut most_bandwidth, mut streamed) = (0, false);
@@ -78,11 +78,11 @@ impl<'a> RowNames<'a> {
         Self { record, nodes, workloads, works, only, sizes, most_bandwidth, streamed, package }
     }
 
-    /// The row of a result; `None` if it has none.
+    /// The row of a result; `None` if the result has no row.
     pub(super) fn find_row(&self, m: &Measurement) -> Option<RowKey> {
         let key = self.name(m)?;
         let family = || self.works.find(m).map(|work| work.family().to_owned());
-        // Counts of two events are not two ways to count one.
+        // Counts of different events are different quantities.
         let loosely =
             (m.metric != metrics::COUNTER_COUNT).then(|| family().or_else(|| describe_loosely(m))).flatten();
         Some(RowKey { loosely, ..key })
@@ -90,7 +90,7 @@ impl<'a> RowNames<'a> {
 
     fn name(&self, m: &Measurement) -> Option<RowKey> {
         let metric = m.metric;
-        // Results corrected for missed periods differ in their tails, which are listed result by result.
+        // Results corrected for missed periods differ only in their tails, which are listed individually.
         if WITHOUT_ROW.contains(&metric) || m.labels.switch(Label::Corrected) == Some(true) {
             return None;
         }
@@ -128,7 +128,7 @@ impl<'a> RowNames<'a> {
             }
             ("core_to_core", _) => {
                 let class = m.detail.get(detail::CLASS)?;
-                // Never compares one kind of handover with the other.
+                // Different kinds of handover are never compared.
                 let how = Handover::of_measurement(m);
                 let order = 2 * class_order(class) + u32::from(how == Some(Handover::Store));
                 let name = join([class.to_owned()].into_iter().chain(how.map(|how| how.says().to_string())));
@@ -136,7 +136,7 @@ impl<'a> RowNames<'a> {
             }
             ("wakeup", figure) => {
                 let head = match (figure, m.labels.get(Label::Cpu)) {
-                    // The headline is of one CPU.
+                    // The headline is for one CPU.
                     ("latency", Some(_)) => "median over CPUs",
                     ("latency", None) => "median",
                     _ => figure,
@@ -162,7 +162,7 @@ impl<'a> RowNames<'a> {
         })
     }
 
-    /// The program that ran, under the name by which its times are compared; a linespeed loop has its own name, since its
+    /// The program that ran, under the name used to compare its times; a linespeed loop has its own name because its
     /// instructions differ.
     fn name_program<'b>(&'b self, m: &'b Measurement) -> Option<&'b str> {
         let label = m.labels.word(Label::Workload)?;
@@ -183,7 +183,7 @@ impl<'a> RowNames<'a> {
             Some(bytes) => format!("{} ({})", known.name, units::bytes(bytes)),
             None => known.name.clone(),
         };
-        // The version of a program affects how much work it does.
+        // A program's version affects its amount of work.
         if let Some((rest, version)) =
             subject.strip_prefix("sysbench ").zip(known.version.as_ref()).filter(|_| timed)
         {
@@ -194,7 +194,7 @@ impl<'a> RowNames<'a> {
         let all = counts.cpus_allowed.or(counts.cpus_online).or(counts.cores);
         let most = steps.last().copied().unwrap_or(0);
         let kind = match threads_kind(threads, most, all) {
-            // A command's time is its own, whatever its threads.
+            // A command's time is compared regardless of its number of threads.
             RowKind::ThreadsNotReported if timed => RowKind::Other,
             kind => kind,
         };
@@ -203,7 +203,7 @@ impl<'a> RowNames<'a> {
             (RowKind::AllCpus, _) => 30,
             (_, None) if timed => 0,
             (_, None) => 20,
-            // Only a few chosen steps have rows; the many of a scaling run are listed result by result.
+            // Only a few thread counts have rows; those of a scaling run are listed individually.
             _ if steps.len() > FEW_STEPS => return None,
             (_, Some(threads)) => 1 + u32::try_from(threads.min(9999)).unwrap_or(0),
         };
@@ -216,14 +216,14 @@ impl<'a> RowNames<'a> {
     }
 
     fn name_bandwidth(&self, m: &Measurement) -> Option<RowKey> {
-        // The others, and bytes with write-allocates, are listed result by result.
+        // Other operations, and bytes with write-allocates, are listed individually.
         let on_bus = m.labels.word(Label::BytesCounted) == Some("bus");
         let op = m.labels.word(Label::Op);
         let reported = op.is_none_or(|op| REPORTED.contains(&op));
         if self.nodes.is_own(m) == Some(false) || !reported || self.streamed && on_bus {
             return None;
         }
-        // Linespeed's own run on all CPUs, or one per core, as the group's name says; another tool's on as many as it was given.
+        // linespeed's own results are for all CPUs or one per core, as the group's name shows; other tools' for as many as requested.
         let counts = &self.record.machine.counts;
         let cpus = match self.record.import {
             Some(_) => counts.cpus_allowed.or(counts.cpus_online).or(counts.cores),
@@ -245,8 +245,8 @@ impl<'a> RowNames<'a> {
     }
 }
 
-/// Whether a result is of one thread or of all CPUs, given the most threads. If the number of CPUs is unknown, no thread count counts as
-/// "all".
+/// Whether a result is for one thread or for all CPUs, given the highest thread count. If the number of CPUs is unknown, no thread count
+/// counts as "all".
 fn threads_kind(threads: Option<u64>, most: u64, cpus: Option<u32>) -> RowKind {
     match threads {
         None => RowKind::ThreadsNotReported,
@@ -265,17 +265,17 @@ fn name_threads(kind: RowKind, threads: Option<u64>) -> String {
     }
 }
 
-/// A row's name: its beginning, and the words that these labels add.
+/// A row's name: the beginning, and the words for these labels.
 fn describe(m: &Measurement, head: &str, labels: &[Label]) -> String {
     let said = labels.iter().filter_map(|label| say(*label, &m.labels.get(*label)?.to_string()));
     join([head.to_owned()].into_iter().chain(said))
 }
 
-/// Additions to a row's name by label values: the label, the value, and the words, with `{}` for the value; empty words add
+/// Words that a label's value adds to a row's name: the label, the value, and the words, with `{}` for the value; empty words add
 /// nothing.
 static SAID: LazyLock<Vec<Vec<&str>>> = LazyLock::new(|| rows(include_str!("row_names.txt"), "labels"));
 
-/// The addition to a row's name by a label's value; `None` if there is none.
+/// The words that a label's value adds to a row's name; `None` if there are none.
 fn say(label: Label, value: &str) -> Option<String> {
     let is_it = |row: &&Vec<&str>| match row.as_slice() {
         [of, own, ..] => *of == label.name() && (*own == value || *own == "*"),
@@ -292,7 +292,7 @@ fn join(names: impl Iterator<Item = String>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// The number of threads of a result: its thread count, or one per CPU in its labels; `None` if the record does not
+/// A result's number of threads: its thread count, or one per CPU in its labels; `None` if the record does not
 /// show it.
 pub(super) fn count_threads(m: &Measurement) -> Option<u64> {
     let cpus = || match m.labels.get(Label::Cpus)? {
@@ -302,7 +302,7 @@ pub(super) fn count_threads(m: &Measurement) -> Option<u64> {
     m.labels.count(Label::Threads).or_else(|| m.labels.get(Label::Cpu).map(|_| 1)).or_else(cpus)
 }
 
-/// The place that all results of a row share: without keys that name a place on one machine.
+/// The labels that all results of a row share: without those that identify a place on one machine.
 pub(super) fn shared_labels(place: &Labels) -> Labels {
     let kept = place.0.iter().filter(|(name, _)| !ON_MACHINE.contains(&name.as_str()));
     Labels(kept.map(|(name, value)| (name.clone(), value.clone())).collect())

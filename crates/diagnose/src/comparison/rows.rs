@@ -1,4 +1,4 @@
-//! The rows of one record in a comparison: displayed results, and the correspondence between rows of two records.
+//! The rows of one record in a comparison: displayed results, and how rows of two records correspond.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use record::{Better, Label, Labels, Metric, metrics};
 
 use super::datum::Datum;
 
-/// Groups of rows in display order: the families or names of their metrics, the names in text and JSON, and the family with which results share
-/// their causes.
+/// Groups of rows in display order: the families or names of their metrics, the group's name in text and JSON, and the family with which
+/// results share their causes.
 const GROUPS: [(&[&str], &str, Family); 11] = [
     (&["core"], "core", Family::Core),
     (&["workload", "smt"], "workloads", Family::AllCpus),
@@ -24,13 +24,13 @@ const GROUPS: [(&[&str], &str, Family); 11] = [
     (&[], "others", Family::Others),
 ];
 
-/// The subject of a row, as far as decisions depend on it.
+/// The kind of a row, for rows on which decisions depend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum RowKind {
-    /// No decision depends on it.
+    /// No decision depends on the row.
     #[default]
     Other,
-    /// The clock of one core with plain work.
+    /// The clock of one core running scalar code.
     ClockOfOne,
     /// Instructions per cycle of a workload.
     InstructionsPerCycle,
@@ -42,7 +42,7 @@ pub(crate) enum RowKind {
     ThreadsNotReported,
     /// The speed of all CPUs together divided by that of one thread.
     Efficiency,
-    /// The share of a program's accesses or branches that missed.
+    /// The miss rate of a program's accesses or branches.
     MissShare,
     /// A load from memory.
     Memory,
@@ -52,26 +52,26 @@ pub(crate) enum RowKind {
     OtherNodes,
     /// Memory of other packages.
     OtherPackages,
-    /// Memory latency for a program that ignores nodes.
+    /// Memory latency for a NUMA-unaware program.
     IgnoringNodes,
 }
 
 /// The row to which a result belongs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct RowKey {
-    /// Its place in [`GROUPS`].
+    /// The index in [`GROUPS`].
     pub(super) group: usize,
     /// The metric.
     pub metric: Metric,
     /// Order within the metric.
     pub order: u32,
-    /// The displayed name of the row, which orders otherwise equal rows; it is unique together with the metric.
+    /// The displayed name of the row, unique within the metric; it orders otherwise equal rows.
     pub name: String,
-    /// The subject that two measured rows must share; rows that share only this are refused with a reason.
+    /// The subject that two measured rows must share; rows that share nothing else are refused with a reason.
     pub loosely: Option<String>,
-    /// Its kind.
+    /// The kind of the row.
     pub kind: RowKind,
-    /// The subject itself, without thread count or nodes: a workload with its size, a loop.
+    /// The subject without thread count or nodes: a workload with its size, a loop.
     pub subject: String,
 }
 
@@ -92,7 +92,7 @@ impl RowKey {
         }
     }
 
-    /// The same with a kind and a subject.
+    /// Sets a kind and a subject.
     pub(super) fn of_kind(self, kind: RowKind, subject: &str) -> Self {
         Self { kind, subject: subject.to_owned(), ..self }
     }
@@ -102,18 +102,18 @@ impl RowKey {
         GROUPS[self.group].1
     }
 
-    /// The family with which it shares its causes.
+    /// The family with which the row shares its causes.
     pub(super) fn family(&self) -> Family {
         let of_core = match self.kind {
             RowKind::OneThread => self.metric.family() == "workload",
-            // A core's caches run at its clock.
+            // A core's caches run at the core's clock.
             RowKind::Other => self.metric == metrics::LOAD_LATENCY && matches!(self.order, 2..=5),
             _ => false,
         };
         if of_core { Family::Core } else { GROUPS[self.group].2 }
     }
 
-    /// Which direction is better: the metric's, or the derived row's.
+    /// Which direction is better, for the metric or the derived row.
     pub(super) fn better(&self) -> Option<Better> {
         match self.kind {
             RowKind::Efficiency => Some(Better::Higher),
@@ -128,9 +128,9 @@ impl RowKey {
 pub(crate) struct RowEntry {
     /// The result.
     pub datum: Datum,
-    /// The place without keys that name a place on one machine.
+    /// The labels without those that identify a place on one machine.
     pub place: Labels,
-    /// The number of cores, CPUs and packages that produced it together, if it may be divided by them.
+    /// The numbers of cores, CPUs and packages that produced the result together, if it may be divided by them.
     pub parts: Option<Divisors>,
 }
 
@@ -170,7 +170,7 @@ fn find_datum(rows: &Rows, is: impl Fn(&RowKey, &RowEntry) -> bool) -> Option<&D
     rows.iter().find(|(key, entry)| is(key, entry)).map(|(_, entry)| &entry.datum)
 }
 
-/// The first row of a metric that is of this kind.
+/// The first row of this metric and kind.
 pub(super) fn find_row(rows: &Rows, metric: Metric, kind: RowKind) -> Option<&Datum> {
     find_datum(rows, |key, _| key.metric == metric && key.kind == kind)
 }
@@ -180,14 +180,14 @@ pub(super) fn find_clock(rows: &Rows) -> Option<&Datum> {
     find_row(rows, metrics::CORE_CLOCK, RowKind::ClockOfOne)
 }
 
-/// Instructions per cycle of the workload that has this label.
+/// Instructions per cycle of the workload with this label.
 pub(super) fn find_instructions_per_cycle<'a>(rows: &'a Rows, workload: &str) -> Option<&'a Datum> {
     find_datum(rows, |key, entry| {
         key.kind == RowKind::InstructionsPerCycle && entry.place.word(Label::Workload) == Some(workload)
     })
 }
 
-/// The row of wake-ups of a metric with this policy and setting.
+/// The wake-up row of a metric with this policy and setting.
 pub(super) fn find_wakeups<'a>(rows: &'a Rows, of: Metric, policy: &str, setting: &str) -> Option<&'a Datum> {
     find_datum(rows, |key, entry| key.metric == of && entry.policy() == policy && entry.setting() == setting)
 }

@@ -13,14 +13,14 @@ use crate::tables::rows;
 
 /// The prefix for reference machines shipped with linespeed.
 const REFERENCE: &str = "reference:";
-/// Maximum number of commands named per imported text.
+/// Maximum number of commands listed per imported text.
 const MOST_COMMANDS: usize = 3;
 /// Maximum length of a displayed command, in characters.
 const LONGEST_COMMAND: usize = 100;
 
-/// What to run for more shared results, or which record to use; measurements that were already run are not suggested again. `measurements`: as
-/// `suggest_runs` takes them if nothing is shared. `here`: the side with a machine's newest record, whose `newer` ones are read if there is
-/// something to suggest.
+/// Suggests commands that yield more shared results, or a record to use instead; measurements that were already run are not suggested
+/// again. `measurements`: the arguments of `suggest_runs`, if nothing is shared. `here`: the side with a machine's record, whose `newer`
+/// records are read if there is something to suggest.
 pub fn suggest(
     sides: &[Side],
     measurements: Option<(impl Fn(&Record) -> Vec<&'static str>, impl Fn(&Record, &str) -> bool)>,
@@ -42,8 +42,8 @@ pub fn suggest(
     says
 }
 
-/// For each record with results, how to get the same ones on the others. `measured_by` names the measurements that produced a record's results;
-/// `can_measure` decides whether a record's machine can run one.
+/// For each record with results, commands that measure the same on the other machines. `measured_by` returns the measurements that
+/// produced a record's results; `can_measure` tells whether a record's machine can run one.
 pub(super) fn suggest_runs(
     sides: &[Side],
     measured_by: impl Fn(&Record) -> Vec<&'static str>,
@@ -51,7 +51,7 @@ pub(super) fn suggest_runs(
 ) -> Vec<Text> {
     let with_figures = sides.iter().filter(|side| !side.record.measurements.is_empty());
     let suggestions = with_figures.filter_map(|side| {
-        // Nobody can run anything on a published machine.
+        // Published machines cannot run commands.
         let others = sides.iter().filter(|other| !std::ptr::eq(*other, side) && !is_published(other.record));
         let others: Vec<&Side> = others.collect();
         others.first()?;
@@ -77,7 +77,7 @@ pub(super) fn suggest_runs(
                     "To compare with {record}, run on {on}: {commands}.")
             );
         }
-        // A measurement that none of the others can run is no advice.
+        // A measurement that none of the others can run is not suggested.
         let mut measured = measured_by(side.record);
         measured.retain(|name| others.iter().any(|other| can_measure(other.record, name)));
         (!measured.is_empty()).then(|| {
@@ -90,8 +90,8 @@ pub(super) fn suggest_runs(
     suggestions.collect()
 }
 
-/// Which newer record of the same machine should replace the side `here`: the newest with work of another side that the present record lacks, or
-/// that `shares` any result with the others. `newer`: those records with their names, the newest first.
+/// Suggests a newer record of the same machine to replace the side `here`: the newest that has another side's work that the current
+/// record lacks, or that `shares` any result with the others. `newer`: these records with their names, newest first.
 pub(super) fn suggest_newer(
     sides: &[Side],
     here: usize,
@@ -123,8 +123,9 @@ pub(super) fn suggest_newer(
     })
 }
 
-/// For a record of published or imported results of known work, how to get the same on the others: with the recipe or loop that does it. Only if
-/// neither they nor the records in `newer` have it yet, and none is a published machine, which cannot be measured.
+/// For a record with published or imported results of known work, the recipes or loops that measure the same on the other machines.
+/// Suggests only work that neither they nor the records in `newer` have yet, and nothing for published machines, which cannot be
+/// measured.
 pub(super) fn suggest_works(sides: &[Side], newer: &[(String, Record)]) -> Vec<Text> {
     let suggest = |side: &Side| {
         let others: Vec<&Side> = sides.iter().filter(|other| !std::ptr::eq(*other, side)).collect();
@@ -152,7 +153,7 @@ fn name_others<'a>(others: &[&Side<'a>]) -> &'a str {
     if let [other] = others { other.name } else { "the others" }
 }
 
-/// The command for a result of this work; `None` if linespeed has none.
+/// The command that measures this work; `None` if linespeed has none.
 fn find_maker(name: &str) -> Option<String> {
     rows(WORKS, "commands").iter().find_map(|row| {
         let [work, command] = row.as_slice() else { return None };
@@ -165,7 +166,7 @@ fn find_maker(name: &str) -> Option<String> {
     })
 }
 
-/// Whether a record is of a machine that ships with linespeed.
+/// Whether a record is of a reference machine shipped with linespeed.
 fn is_published(record: &Record) -> bool {
     let texts = record.import.iter().flat_map(|import| &import.texts);
     texts.into_iter().any(|text| text.name.starts_with(REFERENCE))
@@ -182,7 +183,7 @@ fn list_recipes(record: &Record) -> Vec<&str> {
     recipes
 }
 
-/// The tools whose output a record was read from, each with its command if the text has it.
+/// The tools whose output was imported into a record, with their commands if known.
 fn list_tools(record: &Record) -> Vec<String> {
     let Some(import) = &record.import else { return Vec::new() };
     let mut tools: Vec<String> = Vec::new();
@@ -205,10 +206,10 @@ fn list_tools(record: &Record) -> Vec<String> {
     }
     tools
 }
-/// Reference machines that are named.
+/// Maximum number of reference machines listed.
 const NAMED: usize = 6;
 
-/// The reference machines that have results in common with one that has none with the others; all but this one are `references`.
+/// Lists the `references` that have results in common with this side, which shares none with the other sides.
 pub fn comparable_references(side: &Side, references: &[(String, Record)], tool: &Tool) -> Text {
     let shares = |(name, record): &&(String, Record)| {
         let other = Side { name, source: name, record };

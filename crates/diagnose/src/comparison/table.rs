@@ -1,4 +1,4 @@
-//! The results of several records side by side, and the refused records.
+//! The results of several records side by side, and refused comparisons.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,11 +12,11 @@ use super::method;
 use super::ratio;
 use super::rows::{Divisors, RowEntry, RowKey, RowKind};
 
-/// Two commands.
+/// The reason: different commands.
 pub const OTHER_COMMAND: Template =
     Template { code: "comparison-other-command", words: "different commands: {base}, {this}" };
 
-/// Why one result cannot be compared with another; `None` if it can. A command, settings or a size known for only one is not a reason.
+/// The reason why two results cannot be compared; `None` if they can. A command, settings or a size known for only one is not a reason.
 pub(super) fn find_refusal(this: &Datum, base: &Datum) -> Option<Text> {
     if let Some(why) = this.unfit.as_ref().or(base.unfit.as_ref()) {
         return Some(why.clone());
@@ -45,7 +45,7 @@ pub(super) fn find_refusal(this: &Datum, base: &Datum) -> Option<Text> {
     ))
 }
 
-/// Refused rows, by reason.
+/// Refused rows, grouped by reason.
 #[derive(Default)]
 struct Refused(BTreeMap<String, Refusal>);
 
@@ -79,7 +79,7 @@ pub(super) struct TableRow<'a> {
     pub row: Row,
 }
 
-/// The rows that at least two subjects have, and the refused rows.
+/// The rows that at least two subjects share, and the refused rows.
 pub(super) fn build_rows<'a>(known: &'a [Known], baseline: usize) -> (Vec<TableRow<'a>>, Vec<Refusal>) {
     let mut all: BTreeMap<&RowKey, Vec<Option<&RowEntry>>> = BTreeMap::new();
     for (index, side) in known.iter().enumerate() {
@@ -89,7 +89,7 @@ pub(super) fn build_rows<'a>(known: &'a [Known], baseline: usize) -> (Vec<TableR
     }
     let mut rows = Vec::new();
     let mut refused = Refused::default();
-    // Rows that only one record has, by what they share with others.
+    // Rows that only one record has, by the subject that they share with other rows.
     let mut alone: HashMap<(Metric, &str), Vec<(&RowKey, usize)>> = HashMap::new();
     for (key, entries) in all {
         let mut having = entries.iter().enumerate().filter_map(|(i, entry)| entry.map(|entry| (i, entry)));
@@ -98,7 +98,7 @@ pub(super) fn build_rows<'a>(known: &'a [Known], baseline: usize) -> (Vec<TableR
             if let Some(loosely) = &key.loosely {
                 alone.entry((key.metric, loosely)).or_default().push((key, first));
             }
-            // Counts come in dozens: those of one record alone are no loss.
+            // Counts are numerous; those that only one record has are not worth a note.
             let counts = known.len() > 1 && key.metric.family() != "counter";
             if let Some(why) = entry.datum.unfit.as_ref().filter(|_| counts) {
                 refused.add(why, key.metric, &entry.datum.from, &[first]);
@@ -145,7 +145,7 @@ fn count_values(cells: &[Cell]) -> usize {
     cells.iter().filter(|cell| cell.value.is_some()).count()
 }
 
-/// If each node is a package, other packages' memory equals other nodes' memory.
+/// Drops rows of other packages' memory that equal those of other nodes' memory, as each node is a package.
 fn drop_repeated(rows: &mut Vec<TableRow>) {
     let values = |row: &Row| -> Vec<Option<f64>> { row.cells.iter().map(|cell| cell.value).collect() };
     let of_nodes = rows.iter().filter(|row| row.key.kind == RowKind::OtherNodes);
@@ -157,7 +157,7 @@ fn drop_repeated(rows: &mut Vec<TableRow>) {
     });
 }
 
-/// Rows that two records have in different variants: byte counting or settings differ.
+/// Refuses rows that two records have in different variants, such as different byte counting or settings.
 fn refuse_differing(alone: &HashMap<(Metric, &str), Vec<(&RowKey, usize)>>, refused: &mut Refused) {
     let mut found: Vec<(&RowKey, &RowKey, usize, usize)> = Vec::new();
     for rows in alone.values() {
@@ -174,7 +174,7 @@ fn refuse_differing(alone: &HashMap<(Metric, &str), Vec<(&RowKey, usize)>>, refu
     }
 }
 
-/// Each subject's result, compared with the baseline's.
+/// Compares each subject's result with the baseline's.
 fn build_cells(
     metric: Metric,
     direction: Option<Better>,
@@ -208,11 +208,11 @@ fn build_cells(
     cells.collect()
 }
 
-/// The same divided by cores, CPUs or packages; `None` if that adds nothing.
+/// The results divided by cores, CPUs or packages; `None` if this adds no information.
 fn divide_figures(entries: &[Option<&RowEntry>], per: Per) -> Option<Vec<Option<Datum>>> {
     let known: Vec<Divisors> = entries.iter().flatten().filter_map(|entry| entry.parts).collect();
     let first = known.first().filter(|_| known.len() >= 2)?.count(per);
-    // The same number everywhere gives the same ratios.
+    // Equal numbers would yield the same ratios.
     if known.iter().all(|parts| parts.count(per) == first) {
         return None;
     }
@@ -226,7 +226,7 @@ fn divide_figures(entries: &[Option<&RowEntry>], per: Per) -> Option<Vec<Option<
     Some(entries.iter().map(|entry| entry.and_then(divided)).collect())
 }
 
-/// Every result that at least two subjects have at the same place.
+/// Every result that at least two subjects have with the same labels.
 pub(super) fn build_figures(known: &[Known], baseline: usize) -> Vec<Row> {
     let mut order: Vec<String> = Vec::new();
     let mut all: HashMap<String, Vec<Option<&Measurement>>> = HashMap::new();

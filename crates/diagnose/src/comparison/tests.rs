@@ -238,7 +238,7 @@ fn what_changed_on_one_machine_is_settings_and_figures_beyond_noise() {
     assert_eq!(changed, ["comparison-fact-thp"]);
     b.machine.hostname = Some("db2".to_owned());
     assert_eq!(both(&a, &b).relation, Relation::Machines);
-    // That is no name.
+    // (none) is not a host name.
     (a.machine.hostname, b.machine.hostname) = (Some("(none)".to_owned()), Some("(none)".to_owned()));
     assert_eq!(both(&a, &b).relation, Relation::Machines);
 }
@@ -415,7 +415,7 @@ fn memory_on_each_kind_of_page_is_the_headlines() {
             crate::samples::add_curve(&mut record, page, &points);
         }
         for m in &mut record.measurements {
-            // The largest working set, which is the headline's, costs a little more.
+            // The largest working set, used for the headline, has slightly higher latency.
             if m.labels.count(Label::Bytes) == Some(1 << 28) {
                 *m = measured("load.latency", m.labels.clone(), m.value() * 1.05);
             }

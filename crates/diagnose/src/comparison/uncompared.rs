@@ -1,13 +1,13 @@
-//! The parts of a record that comparisons do not read: dropped if many records are in memory at once.
+//! Drops the parts of a record that comparisons do not read, for when many records are in memory at the same time.
 
 use record::{Record, detail};
 
-/// Removes the command, so that two commands are compared as if they did the same work.
+/// Removes the command, so that different commands are compared as if they did the same work.
 pub fn ignore_commands(record: &mut Record) {
     record.measurements.iter_mut().for_each(|m| m.detail.retain(|name| name != detail::COMMAND.name()));
 }
 
-/// Drops what comparisons do not read.
+/// Drops the parts that comparisons do not read.
 pub fn drop_uncompared(record: &mut Record) {
     record.coverage = Vec::new();
     for m in &mut record.measurements {

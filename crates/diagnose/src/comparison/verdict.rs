@@ -1,5 +1,5 @@
-//! The answer in a few sentences: which machine is faster and by how much, what explains it, what to try, what to expect. It contains only what
-//! is in the explanations, what-ifs, rankings and rows.
+//! The answer in a few sentences: the faster machine and by how much, the causes, possible fixes, and the expected gain. It only restates
+//! the explanations, what-ifs, rankings and rows.
 
 use record::comparison::{
     Cell, Claim, Comparison, Difference, Explanation, FactKind, Order, Rank, Relation, Row, Support, WhatIf,
@@ -14,27 +14,27 @@ use super::explain::{NEIGHBOURS, Speed, words};
 use super::facts::OTHER_WORK;
 use super::projection::is_measured;
 
-/// The share of unchanged results whose 95 % interval shows a change.
+/// Share of unchanged results whose 95 % interval shows a change by chance.
 const BY_CHANCE: f64 = 0.05;
-/// Changes larger than the width of their 95 % interval, four times the deviation, are not due to chance in any number of results that a
-/// record has.
+/// A change larger than the width of its 95 % interval (four standard deviations) is not due to chance, for any number of results in a
+/// record.
 const SURE: f64 = 1.0;
 /// Maximum number of causes listed for a result.
 const MOST_CAUSES: usize = 3;
-/// Maximum number of results, settings and records shown from a longer list.
+/// Maximum number of results, settings and records shown from a list.
 const MOST_LISTED: usize = 3;
 
-/// How many results are too noisy to decide.
+/// The number of results that are too noisy to decide.
 pub const TOO_NOISY: Template =
     Template { code: "comparison-too-noisy", words: "Too noisy to decide: {noisy}." };
-/// What became slower most, by the end of its interval that is closer to 1, which is certain.
+/// The largest slowdowns, ranked by the end of the interval that is closer to 1, which is the certain part.
 pub(super) const SLOWER_MOST: Template =
     Template { code: "comparison-slower-most", words: "Largest slowdowns: {changes}." };
-/// The same for what became faster.
+/// The same for speedups.
 pub(super) const FASTER_MOST: Template =
     Template { code: "comparison-faster-most", words: "Largest speedups: {changes}." };
 
-/// The answer, one paragraph per result; empty if the records are the same one.
+/// The answer, one paragraph per result; empty if all are the same record.
 pub(super) fn state_verdict(c: &Comparison) -> Vec<Text> {
     let other = (0..c.subjects.len()).find(|index| *index != c.baseline);
     match (c.relation, other) {
@@ -49,7 +49,7 @@ fn subject_name(c: &Comparison, subject: usize) -> &str {
     c.subjects.get(subject).map_or("", |subject| &subject.name)
 }
 
-/// The first of several, and the number of others.
+/// The first few of a list, and the number of others.
 fn first_of(mut all: Vec<Text>) -> Vec<Text> {
     let more = all.len().saturating_sub(MOST_LISTED);
     all.truncate(MOST_LISTED);
@@ -59,7 +59,7 @@ fn first_of(mut all: Vec<Text>) -> Vec<Text> {
     all
 }
 
-/// Two machines: the largest difference, the largest in the other direction, and the effect on programs that wait for memory.
+/// The answer for two machines: the largest difference, the largest in the opposite direction, and the effect on memory-bound programs.
 fn state_pair(c: &Comparison, other: usize) -> Vec<Text> {
     let reported = select_explanations(&c.explanations);
     let mut said: Vec<Text> = reported.iter().map(|e| state_result(c, e)).collect();
@@ -73,7 +73,7 @@ fn state_pair(c: &Comparison, other: usize) -> Vec<Text> {
     said
 }
 
-/// The explanations in the answer: of the result that limits one of them, or a few of different kinds.
+/// The explanations in the answer: one for a result that one machine's limits explain, or a few of different kinds.
 fn select_explanations(all: &[Explanation]) -> Vec<&Explanation> {
     if let Some(held) = all.iter().find(|e| e.held_back.is_some()) {
         return vec![held];
@@ -86,14 +86,14 @@ fn select_explanations(all: &[Explanation]) -> Vec<&Explanation> {
     selected
 }
 
-/// Which of the two needs help: the slower one, or the one whose cores do no more.
+/// The machine that needs improvement: the slower one, or the one whose additional cores do not increase throughput.
 fn find_slower(c: &Comparison, e: &Explanation) -> usize {
     let more_cores = e.causes.iter().any(|cause| cause.despite && cause.factor > 1.0);
     let this = if e.held_back.is_some() { more_cores } else { e.speed <= 1.0 };
     if this { e.subject } else { c.baseline }
 }
 
-/// One result with its causes, and with refuted causes.
+/// One result with its causes and with refuted causes.
 fn state_result(c: &Comparison, e: &Explanation) -> Text {
     let mut said = match &e.held_back {
         Some(held) => {
@@ -103,7 +103,7 @@ fn state_result(c: &Comparison, e: &Explanation) -> Text {
             said.push(words::state_limits_rest(e));
             said
         }
-        // Alike overall but not in its parts.
+        // Equal overall, but different in parts.
         None if e.speed.ln().abs() < MUCH && !e.adds_up => e.says.clone(),
         None => {
             let (this, base) = (&c.subjects[e.subject].name, &c.subjects[c.baseline].name);
@@ -122,14 +122,14 @@ fn state_result(c: &Comparison, e: &Explanation) -> Text {
     said
 }
 
-/// Claims by whether the results support them.
+/// Lists claims, grouped by whether the results support them.
 fn state_claims(claims: &[Claim]) -> Text {
     let mut claims: Vec<&Claim> = claims.iter().collect();
     claims.sort_by_key(|claim| claim.support);
     Text::sequence(claims.iter().map(|claim| claim.support.judge(&claim.claim, &claim.why)))
 }
 
-/// Remedies for the slower one.
+/// Possible fixes for the slower machine.
 fn state_what_to_try(c: &Comparison, subject: usize) -> Option<Text> {
     let of_subject = c.what_if.iter().filter(|what| what.subject == subject);
     let (together, each): (Vec<&WhatIf>, Vec<&WhatIf>) = of_subject.partition(|what| what.together);
@@ -143,7 +143,7 @@ fn state_what_to_try(c: &Comparison, subject: usize) -> Option<Text> {
     (!said.is_empty()).then_some(said)
 }
 
-/// What gains, by how much, and from which setting; the setting comes last because a narrow screen truncates the line.
+/// The affected result, its gain and the setting; the setting comes last because narrow terminals truncate the line.
 fn describe_gain(what: &WhatIf) -> Text {
     let (setting, then, now, acts_on) = (&what.setting, &what.then, &what.now, &what.acts_on);
     let most = if what.at_most { "at most " } else { "" };
@@ -160,7 +160,7 @@ fn find_whole_rows(c: &Comparison, other: usize) -> impl Iterator<Item = (&Row, 
     whole.filter_map(move |row| Some((row, row.cells.get(other)?)))
 }
 
-/// How far a ratio is from 1, on the logarithmic scale.
+/// The distance of a ratio from 1, on a logarithmic scale.
 fn effect(cell: &Cell) -> f64 {
     cell.ratio.map_or(0.0, |ratio| ratio.ln().abs())
 }
@@ -170,10 +170,10 @@ fn is_doubtful(row: &Row) -> bool {
     row.cells.iter().any(|cell| cell.doubt.is_some())
 }
 
-/// Smaller differences, on the logarithmic scale, do not count if a reliable one is resolved.
+/// Smaller differences, on a logarithmic scale, are negligible.
 const NOTED: f64 = 0.02;
 
-/// Results of the machine itself that certainly differ by more than any explained result.
+/// Results of the machine itself that differ reliably by more than any explained result.
 fn state_larger_differences(c: &Comparison, other: usize, explained: f64) -> Option<Text> {
     let is_of_machine = |row: &Row| !matches!(row.metric.family(), "workload" | "counter");
     let is_sure = |cell: &Cell| matches!(cell.verdict, Some(Verdict::Costs { .. }));
@@ -186,14 +186,14 @@ fn state_larger_differences(c: &Comparison, other: usize, explained: f64) -> Opt
     (!rows.is_empty()).then(|| text!("Larger, unexplained differences: {rows}."))
 }
 
-/// Without a result to explain: the results that differ most.
+/// The results that differ most, if no result could be explained.
 fn state_largest_differences(c: &Comparison, other: usize) -> Option<Text> {
     let has_ratio = |cell: &Cell| cell.ratio.is_some_and(|ratio| ratio.is_finite() && ratio > 0.0);
     let rows: Vec<(&Row, &Cell)> = find_whole_rows(c, other).filter(|(_, cell)| has_ratio(cell)).collect();
-    // Counts, for which fewer is not known to be faster, if there is nothing else.
+    // Counts, which do not indicate speed, are listed only if there is nothing else.
     let (judged, counts): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(row, _)| row.better.is_some());
     let mut rows = if judged.is_empty() { counts } else { judged };
-    // A difference in doubt is no headline beside a certain one; a negligible one never is.
+    // Doubtful differences rank below certain ones, and negligible ones last.
     let rank = |(row, cell): &(&Row, &Cell)| match is_doubtful(row) {
         false if effect(cell) >= NOTED => 0,
         true if matches!(cell.verdict, Some(Verdict::Costs { .. })) => 1,
@@ -213,12 +213,12 @@ fn describe_first(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -> Vec<T
     rows.iter().take(MOST_LISTED).filter_map(|(row, _)| describe_row(c, row, other)).collect()
 }
 
-/// `load from memory 120 ns against 90.0 ns (0.75× as fast)`.
+/// `load from memory 120 ns instead of 90.0 ns (0.75× as fast)`.
 fn describe_row(c: &Comparison, row: &Row, other: usize) -> Option<Text> {
     let (here, there) = (row.cells.get(other)?, row.cells.get(c.baseline)?);
     let (this, base) = (figure(here.value?, &row.unit), figure(there.value?, &row.unit));
     let (ratio, mark) = (here.ratio?, if is_doubtful(row) { "?" } else { "" });
-    // The speed, as in the plot: above 1 the first is faster.
+    // The speed, as in the plot: above 1, this subject is faster.
     let ratio = match row.better {
         None => format!("{}{mark}", Value::Factor(ratio)),
         Some(Better::Higher) => format!("{}{mark} as fast", Value::Factor(ratio)),
@@ -227,7 +227,7 @@ fn describe_row(c: &Comparison, row: &Row, other: usize) -> Option<Text> {
     Some(text!("{row} {this} instead of {base} ({ratio})", row = &row.what))
 }
 
-/// Two records of one machine: how its results and settings changed.
+/// The answer for two records of one machine: changes in its results and settings.
 fn state_changes_since(c: &Comparison, other: usize) -> Vec<Text> {
     let rows: Vec<_> = find_whole_rows(c, other).filter(|(_, cell)| cell.verdict.is_some()).collect();
     let settings = state_changed_settings(c, other);
@@ -242,7 +242,7 @@ fn state_changes_since(c: &Comparison, other: usize) -> Vec<Text> {
     vec![said, settings]
 }
 
-/// Results that changed beyond noise.
+/// Describes results that changed beyond noise.
 fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -> Text {
     let figures = count_noun(rows.len(), "result");
     let mut changed: Vec<&(&Row, &Cell)> =
@@ -250,13 +250,13 @@ fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -
     if changed.is_empty() {
         return text!("No change beyond noise in {figures}.");
     }
-    // Sorted by the change at the near end of the interval, the largest first.
+    // The change at the end of the interval nearest to 1; the largest is listed first.
     let resolved = |cell: &Cell| match cell.interval {
         Some((low, high)) if low > 1.0 || high < 1.0 => low.ln().abs().min(high.ln().abs()),
         Some(_) => 0.0,
         None => effect(cell),
     };
-    // How certain it is: its distance from 1 relative to the width of its interval.
+    // The certainty of a change: its distance from 1 relative to the width of its interval.
     let sureness = |cell: &Cell| {
         let width = cell.interval.map_or(f64::INFINITY, |(low, high)| (high / low).ln());
         effect(cell) / width.max(f64::MIN_POSITIVE)
@@ -270,7 +270,7 @@ fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -
     if changed.len() <= by_chance && changed.iter().all(|(_, cell)| sureness(cell) < SURE) {
         said.push(text!("comparison-by-chance", "This is no more than the {by_chance} expected by chance."));
     }
-    // For results in doubt the size of the change is not shown.
+    // The size of a change is not shown for unreliable results.
     let (unreliable, sure): (Vec<_>, Vec<_>) = changed.into_iter().partition(|(row, _)| is_doubtful(row));
     // Slower results come first.
     for (slower, template) in [(true, SLOWER_MOST), (false, FASTER_MOST)] {
@@ -288,7 +288,7 @@ fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -
     said
 }
 
-/// Changed settings, hardware first, and other processes, which affect results like a setting.
+/// Describes changed settings, hardware first, and the load of other processes, which affects results like a setting.
 fn state_changed_settings(c: &Comparison, other: usize) -> Text {
     let change = |difference: &Difference| {
         let value = |at: usize| difference.values.get(at).cloned().flatten();
@@ -308,14 +308,14 @@ fn state_changed_settings(c: &Comparison, other: usize) -> Text {
     said
 }
 
-/// Many records: outliers, the ranking by the result that most of them have, and what was refused.
+/// The answer for many records: outliers, the ranking by the result that most of them have, and refused comparisons.
 fn state_many(c: &Comparison) -> Vec<Text> {
     let mut said = Vec::new();
     let results: Vec<Text> = c.orders.iter().filter_map(|order| describe_outliers(c, order)).collect();
     if !results.is_empty() {
         said.push(text!("Outliers: {results}.", results = first_of(results)));
     }
-    // Of rankings with equally many records the first.
+    // The first of the rankings with the most records.
     let most = c.orders.iter().map(|order| order.ranks.len()).max().unwrap_or(0);
     let order = c.orders.iter().find(|order| order.ranks.len() == most);
     said.extend(order.and_then(|order| state_order(c, order)));
@@ -351,7 +351,7 @@ fn describe_outliers(c: &Comparison, order: &Order) -> Option<Text> {
     (!is_none).then(|| text!("{result}, {outliers}, median {median}"))
 }
 
-/// The best, the others in order, and how far behind the last one is.
+/// Lists the records in order, best first, and compares the first with the last.
 fn state_order(c: &Comparison, order: &Order) -> Option<Text> {
     let (first, last) = (order.ranks.first()?, order.ranks.last()?);
     let row = c.rows.iter().find(|row| row.metric == order.metric && row.per.is_none());

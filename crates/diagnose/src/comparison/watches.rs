@@ -1,5 +1,5 @@
-//! Compares two recordings of machines: what bound them, what their CPUs did, what their threads waited for. Consecutive moments are correlated,
-//! so intervals are based on blocks of them.
+//! Compares two recordings of machines: their bottlenecks, CPU time, and waits of threads. Consecutive moments are correlated,
+//! so confidence intervals are based on blocks of moments.
 
 use std::collections::BTreeSet;
 
@@ -14,17 +14,17 @@ use record::{Label, Labels, Metric, Text, Watch, text};
 
 use super::Side;
 
-/// About how many rows fit one table.
+/// Approximate number of rows that fit in one table.
 const TOGETHER: usize = 16;
-/// Rows in which every value is at most this are omitted.
+/// Rows are omitted if no value exceeds this.
 const LEAST: f64 = 0.002;
-/// Maximum number of changes that the answer names.
+/// Maximum number of changes in the answer.
 const NAMED: usize = 3;
 
-/// A moment's value and its weight; `None` if the moment has none.
+/// A moment's value and weight; `None` if the moment has no value.
 type Of<'a> = Box<dyn Fn(&Moment) -> Option<(f64, f64)> + 'a>;
 
-/// A value that both may have.
+/// A value that both recordings may contain.
 struct Figure<'a> {
     group: &'static str,
     what: Text,
@@ -52,7 +52,7 @@ fn reading(of: fn(&Interval) -> Option<f64>) -> Of<'static> {
     Box::new(move |moment| Some((of(&moment.interval)?, moment.interval.seconds)))
 }
 
-/// Every value that one of the recordings may have.
+/// Every value that either recording may contain.
 fn figures<'a>(watches: &[&'a Watch]) -> Vec<Figure<'a>> {
     let mut all: Vec<Figure> = Vec::new();
     let mut add = |group, what, metric, unit, label: Option<(Label, String)>, of| {
@@ -95,14 +95,14 @@ fn figures<'a>(watches: &[&'a Watch]) -> Vec<Figure<'a>> {
         add("waiting", what, "watch.pressure", "share", Some((Label::Event, resource.to_owned())), of);
     }
     let latency: Of = reading(|i| i.probe.as_ref()?.slowest().map(|(_, ns)| ns));
-    add("memory and clock", text!("a load from memory"), "watch.load", "ns", None, latency);
+    add("memory and clock", text!("memory latency"), "watch.load", "ns", None, latency);
     let clock: Of = reading(|i| i.probe.as_ref()?.clock_hz);
-    add("memory and clock", text!("clock of a core"), "watch.clock", "Hz", None, clock);
+    add("memory and clock", text!("core clock"), "watch.clock", "Hz", None, clock);
     of_services(watches, &mut add);
     all
 }
 
-/// What the threads of services did, and what they waited for: threads on average.
+/// The states and waits of services' threads, as average numbers of threads.
 fn of_services<'a>(
     watches: &[&Watch],
     add: &mut impl FnMut(&'static str, Text, &'static str, &'static str, Option<(Label, String)>, Of<'a>),
@@ -134,7 +134,7 @@ fn of_services<'a>(
     }
 }
 
-/// Compares the recordings in these records with the baseline's.
+/// Compares the recordings in these records with the recording in the baseline.
 pub(super) fn compare(comparison: &mut Comparison, sides: &[Side]) {
     let watches: Vec<&Watch> = sides.iter().filter_map(|side| side.record.watch.as_ref()).collect();
     let rows = figures(&watches).into_iter().filter_map(|figure| {
@@ -170,7 +170,7 @@ fn row(figure: &Figure, estimates: &[Option<Estimate>], baseline: usize) -> Row 
         let Some(this) = estimate else { return Cell::default() };
         let mut cell = Cell { value: Some(this.value), ..Cell::default() };
         let Some(base) = base.filter(|_| index != baseline) else { return cell };
-        // Two shares differ by at most the whole time, however few blocks there are.
+        // Two shares differ by at most 1, even if there are few blocks.
         let most = if figure.unit == "share" { 1.0 } else { f64::INFINITY };
         let by = this.minus(*base).interval(TOGETHER).map(|(low, high)| (low.max(-most), high.min(most)));
         let mut beyond = by;
@@ -197,7 +197,7 @@ fn row(figure: &Figure, estimates: &[Option<Estimate>], baseline: usize) -> Row 
     }
 }
 
-/// The importance of a change: changes of the machine's bottleneck come first.
+/// The importance of a change: changes in the machine's bottleneck come first.
 fn rank(row: &Row, cell: &Cell) -> (u8, f64) {
     let by = cell.change.as_ref().map_or(0.0, |change| change.by.abs());
     match (row.metric.name(), cell.ratio) {
@@ -208,7 +208,7 @@ fn rank(row: &Row, cell: &Cell) -> (u8, f64) {
     }
 }
 
-/// What changed most, in one sentence, for the first subject that is not the baseline.
+/// The largest changes, in one sentence, for the first subject other than the baseline.
 fn answer(rows: &[Row], subjects: &[record::comparison::Subject], baseline: usize) -> Text {
     let index = usize::from(baseline == 0);
     let name = |index: usize| subjects.get(index).map(|subject| subject.name.clone()).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The work behind a result. Work is named by what actually ran: a program and its arguments, however it was started. Published work has its
-//! published name, whether `stat`, `scale`, another tool or linespeed's own loop measured it.
+//! The work behind a result. Work is identified by the program and arguments that actually ran, regardless of how they were started.
+//! Published work keeps its published name, whether it was measured by `stat`, `scale`, another tool or linespeed's own loop.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -12,51 +12,51 @@ use crate::tables::rows;
 /// The workload of a command without another name.
 const COMMAND: &str = "command";
 
-/// Linespeed's own loops that do published work: the workload, the work, and the bytes of a block.
+/// linespeed's own loops that do published work: the workload, the work, and the block size in bytes.
 const OWN: [(&str, &str, Option<u64>); 5] = [
     ("bignum-power", "7^999999", None),
     ("pi", "pi, 5000 digits", None),
-    // Its message: `MESSAGE` in measure's workload.
+    // The block size is that of `MESSAGE` in measure's workload.
     ("aes-256-ige", "openssl speed aes-256-ige", Some(1 << 10)),
     ("cpu-bound", "cpu_bound", None),
-    // The published loop has no barrier between flush and load and does not wait for the load: different work.
+    // Different work: the published loop has no barrier between flush and load and does not wait for the load.
     ("memory-bound", "memory_bound with a barrier", None),
 ];
 
-/// How others get a result of a work, and which options of a program do not change its work.
+/// Commands that measure each work, and program options that do not change the work.
 pub(super) const WORKS: &str = include_str!("works.txt");
 
-/// A workload of a record.
+/// A workload in a record.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Work {
-    /// The name under which it is compared.
+    /// The name used in comparisons.
     pub name: String,
-    /// Bytes per block, if the workload's name has them.
+    /// Bytes per block, if they are part of the workload's name.
     pub bytes: Option<u64>,
-    /// Whether it runs on one CPU on every machine.
+    /// Whether the workload runs on one CPU on every machine.
     pub serial: bool,
-    /// The version of the program, if it is recorded.
+    /// The program's version, if recorded.
     pub version: Option<String>,
-    /// Whether results of it are published under its name.
+    /// Whether results are published under this name.
     published: bool,
-    /// The program that does it.
+    /// The program that does the work.
     pub program: Program,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Program {
-    /// A loop of linespeed's.
+    /// One of linespeed's own loops.
     Own(&'static str),
-    /// Another program, as far as its name is known.
+    /// Another program, if its name is known.
     Other(String),
 }
 
-/// The workloads of a record.
+/// The workloads in a record.
 #[derive(Default)]
 pub(super) struct Works<'a>(HashMap<&'a str, Work>);
 
 impl<'a> Works<'a> {
-    /// From a record. `commands`: whether all compared records are of commands, whose results are then compared under that word.
+    /// Reads a record. `commands`: whether all compared records are of commands; their results are then compared as `command`.
     pub(super) fn of(record: &'a Record, commands: bool) -> Self {
         let mut works = HashMap::new();
         let labelled =
@@ -64,7 +64,7 @@ impl<'a> Works<'a> {
         for (label, m) in labelled() {
             if let Some(words) = m.detail.get(detail::COMMAND) {
                 let work = Work::of_command(words.iter().map(|word| word.as_ref()), m);
-                // A recipe's unpublished work has the recipe's name.
+                // A recipe's unpublished work is named after the recipe.
                 let own = if label == COMMAND { commands } else { !work.published };
                 let name = if own { label.to_owned() } else { work.name.clone() };
                 works.entry(label).or_insert(Work { name, ..work });
@@ -87,7 +87,7 @@ impl<'a> Works<'a> {
         Self(works)
     }
 
-    /// The same, except that linespeed loops whose work no other program did have their own names: that program never ran.
+    /// The same, except that linespeed's loops keep their own names if no compared record contains the published program.
     pub(super) fn beside(mut self, all: &OnlySizes) -> Self {
         for work in self.0.values_mut() {
             if let Program::Own(own) = work.program
@@ -99,12 +99,12 @@ impl<'a> Works<'a> {
         self
     }
 
-    /// Whether one of them has this name.
+    /// Whether any workload has this name.
     pub(super) fn has_name(&self, name: &str) -> bool {
         self.names().any(|had| had == name)
     }
 
-    /// The names of all.
+    /// The names of all workloads.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.values().map(|work| work.name.as_str())
     }
@@ -120,8 +120,8 @@ impl<'a> Works<'a> {
     }
 }
 
-/// Work for which a record has only one block size, so that others' results of that size are compared with it even if their own rates are still
-/// rising there; and families of work done by a program other than linespeed's loop.
+/// Work for which a record has only one block size: other records' results of that size are then compared with it, even if their rates
+/// are still rising at that size. Also the families of work done by programs other than linespeed's loops.
 #[derive(Default)]
 pub(super) struct OnlySizes {
     sizes: HashSet<(String, u64)>,
@@ -129,7 +129,7 @@ pub(super) struct OnlySizes {
 }
 
 impl OnlySizes {
-    /// From all compared records.
+    /// Reads all compared records.
     pub(super) fn of<'a>(records: impl Iterator<Item = &'a Record>, commands: bool) -> Self {
         let mut only = Self::default();
         for record in records {
@@ -158,7 +158,7 @@ impl OnlySizes {
     }
 }
 
-/// Whether this is one of linespeed's loops.
+/// Whether this label is of one of linespeed's loops.
 pub(super) fn is_loop(label: &str) -> bool {
     OWN.iter().any(|own| own.0 == label)
 }
@@ -169,7 +169,7 @@ pub(super) fn is_of_command(record: &Record) -> bool {
 }
 
 impl Work {
-    /// By the name that another tool or an article gave it.
+    /// Identifies work by the name in another tool's output or an article.
     fn named(label: &str) -> Self {
         let long = name_long_number(label);
         let first = |count: usize| label.split_whitespace().take(count).collect::<Vec<_>>().join(" ");
@@ -183,7 +183,7 @@ impl Work {
         Self { name, bytes: None, serial, version: None, published: serial, program: Program::Other(program) }
     }
 
-    /// What it shares with work of other sizes: comparing results of two of them is refused with a reason.
+    /// The family that work of different sizes shares: comparing two different sizes is refused with a reason.
     pub(super) fn family(&self) -> &str {
         let first = self.name.split(' ').next().unwrap_or_default();
         match first {
@@ -197,7 +197,7 @@ impl Work {
         }
     }
 
-    /// From the command that ran.
+    /// Identifies work by the command that ran.
     fn of_command<'b>(words: impl Iterator<Item = &'b str>, m: &Measurement) -> Self {
         let line = CommandLine::from_words(words);
         let mut work = Self::named(&line.name);
@@ -218,7 +218,7 @@ impl Work {
                     name.push_str(&format!(" {option}"));
                 }
             }
-            // A sysbench script counts two things.
+            // A sysbench script counts both queries and transactions.
             if let Some(unit) =
                 m.detail.get(detail::WORK).filter(|unit| matches!(*unit, "queries" | "transactions"))
             {
@@ -230,7 +230,7 @@ impl Work {
     }
 }
 
-/// The version of a program, from its recorded name: `sysbench 0.5`, `sysbench 1.0.20`.
+/// A program's version, from its recorded name: `sysbench 0.5`, `sysbench 1.0.20`.
 fn find_version(m: &Measurement, program: &Program) -> Option<String> {
     let Program::Other(program) = program else { return None };
     let recorded = m.detail.get(detail::PROGRAM).or(m.method.as_deref())?;
@@ -243,7 +243,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// `echo "7^999999" | bc` is the power; `echo "scale=5000; 4*a(1)" | bc -l` computes digits of pi.
+/// Long-number work: `echo "7^999999" | bc` is a power; `echo "scale=5000; 4*a(1)" | bc -l` computes digits of pi.
 pub(super) fn name_long_number(name: &str) -> Option<String> {
     let (script, bc) = name.strip_prefix("echo ")?.rsplit_once(" | bc")?;
     if !bc.split_whitespace().all(|option| matches!(option, "-l" | "-q" | "-lq" | "-ql")) {
@@ -318,7 +318,7 @@ mod tests {
         let notes = || said.notes.iter().filter(|note| note.code() == Some("comparison-programs-differ"));
         assert_eq!(notes().count(), 1);
 
-        // Another power is other work.
+        // A different power is different work.
         let mut other = machine(2);
         timed(&mut other, "command", 20.0, Some(&["sh", "-c", "echo '7^99999' | bc"]));
         let said = side_by_side(&[("published", &published), ("other", &other)]);
@@ -369,7 +369,7 @@ mod tests {
             }
             record.measurements.push(m);
         };
-        // Rates that grow with the block, as those of GCM do: level at the largest alone.
+        // Rates that grow with the block size, as with GCM, level off only at the largest block.
         for (bytes, rate) in [(1024, 5.9e9), (8192, 17.8e9), (16384, 20.9e9)] {
             add(&mut published, Some(bytes), rate, None);
         }
@@ -382,7 +382,7 @@ mod tests {
         assert_eq!(said.rows[0].cells[1].ratio, Some(4e9 / 17.8e9));
     }
 
-    /// openssl never ran if linespeed's own loop did the work; compared with a record in which it did, the rows match.
+    /// A linespeed loop keeps its own name, as openssl never ran; compared with a record of openssl, the rows match.
     #[test]
     fn a_loop_has_its_own_name_unless_another_program_did_its_work() {
         let timed = |name: &str, rate: f64, bytes: Option<u32>| {

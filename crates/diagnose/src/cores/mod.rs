@@ -1,5 +1,5 @@
-//! What processors can do, from published results: one file per microarchitecture in `reference/cores/`, and one per group for results of
-//! its members together. A machine is identified by CPUID or MIDR, otherwise by a name from its vendor.
+//! Published results of processors: one file per microarchitecture in `reference/cores/`, and one file per group with common results of its
+//! members. A machine's processor is identified by CPUID or MIDR, otherwise by the vendor's name for it.
 
 mod range;
 #[cfg(test)]
@@ -27,51 +27,51 @@ pub struct Core {
     pub name: String,
     /// The group whose results are used if none were published for the design itself: `epyc` for the file `group-epyc`.
     pub group: Option<String>,
-    /// Model names that only this design has, as an expression.
+    /// A regular expression for model names that belong only to this design.
     #[serde(default, with = "expression")]
     pub names: Option<Regex>,
-    /// What the model name must contain, if there is one: client models share CPUID models with servers.
+    /// A regular expression that the model name must match, if there is a name, because clients and servers may share CPUID models.
     #[serde(default, with = "expression")]
     pub only: Option<Regex>,
-    /// What the model name must not contain.
+    /// A regular expression that the model name must not match.
     #[serde(default, with = "expression")]
     pub except: Option<Regex>,
-    /// The numbers that identify it.
+    /// The numbers that identify the design.
     #[serde(default)]
     pub known_by: Vec<KnownBy>,
-    /// What was published.
+    /// The published results.
     #[serde(rename = "figure")]
     pub figures: Vec<Figure>,
 }
 
-/// Numbers of a processor. Families and models are the displayed ones; on Arm the model is MIDR's part number.
+/// The identifying numbers of a processor. Families and models are the displayed ones; on Arm, the model is the part number in MIDR.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KnownBy {
-    /// CPUID's vendor.
+    /// The vendor in CPUID.
     pub vendor: Option<String>,
-    /// CPUID's family.
+    /// The family in CPUID.
     pub family: Option<u32>,
-    /// MIDR's implementer.
+    /// The implementer in MIDR.
     pub implementer: Option<u32>,
-    /// Models.
+    /// The models.
     pub models: Vec<u32>,
-    /// linespeed's name of the design. Steppings and features decide it if generations share a model.
+    /// linespeed's names for the design, which also depend on stepping and features if generations share a model.
     #[serde(default)]
     pub designs: Vec<String>,
-    /// Which CPUs of a hybrid machine: `performance`, `efficiency`.
+    /// The core type on a hybrid machine: `performance` or `efficiency`.
     pub kind: Option<String>,
-    /// Who says so.
+    /// The source of these numbers.
     pub source: String,
 }
 
-/// A published figure.
+/// A published result.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
     /// `dram.latency_local`.
     pub what: String,
-    /// The model that it applies to, as an expression; absent for all.
+    /// A regular expression for the models to which the result applies; absent if it applies to all.
     #[serde(default, with = "expression")]
     pub part: Option<Regex>,
     /// Whether it was measured under a hypervisor.
@@ -79,30 +79,30 @@ pub struct Figure {
     pub guest: bool,
     /// The value, if there is only one.
     pub value: Option<f64>,
-    /// The lowest of several.
+    /// The lowest of several values.
     pub low: Option<f64>,
-    /// The highest of several.
+    /// The highest of several values.
     pub high: Option<f64>,
-    /// Its unit: `ns`, `GB/s`.
+    /// The unit: `ns`, `GB/s`.
     pub unit: String,
-    /// The unit of hardware that it refers to: `socket`.
+    /// The hardware component to which the value refers: `socket`.
     pub per: Option<String>,
     /// `measured`, `vendor`, `computed`.
     pub kind: String,
-    /// Who published it.
+    /// The publishers.
     pub sources: Vec<String>,
-    /// Conditions, in words.
+    /// The conditions in words.
     pub note: Option<String>,
 }
 
-/// The same with compiled expressions instead of texts.
+/// Reads a regular expression and compiles it.
 mod expression {
     use regex_lite::{Regex, RegexBuilder};
     use serde::{Deserialize, Deserializer, de::Error};
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Regex>, D::Error> {
         let text: Option<String> = Deserialize::deserialize(from)?;
-        // Firmware writes names in capitals, and people in small letters.
+        // Firmware writes names in upper case, and users in lower case.
         let read = |text: String| RegexBuilder::new(&text).case_insensitive(true).build();
         text.map(|text| read(text).map_err(Error::custom)).transpose()
     }
@@ -120,7 +120,7 @@ pub fn all() -> &'static [Core] {
     &CORES
 }
 
-/// Names that hypervisors give to emulated processors: the physical one may differ.
+/// Names that hypervisors give to emulated processors; the physical processor may be another one.
 static MADE_UP: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"^(AMD EPYC(-\w+)? Processor|Intel (Core|Xeon) Processor|QEMU|Common )").ok()
 });
@@ -153,7 +153,7 @@ impl KnownBy {
 
 impl Core {
     fn is_of(&self, processor: &Processor, kind: Option<&str>) -> bool {
-        // Arm's kinds of cores are called by their part; the machine's own numbers are the first core's.
+        // On Arm, each core type is identified by its part number; the machine's numbers are those of the first core.
         let named_kind = kind.filter(|_| processor.implementer.is_some());
         if let Some(part) = named_kind {
             return has(&self.names, part);
@@ -198,7 +198,7 @@ pub fn of_cpu(machine: &Machine, cpu: u64) -> Option<&'static Core> {
     }
 }
 
-/// The design whose model is named in a text; `None` if none or several are.
+/// The design whose model name occurs in a text; `None` if there is none, or if there are several.
 pub fn named_in(words: &str) -> Option<&'static Core> {
     let mut named = all().iter().filter(|core| has(&core.names, words) && !has(&core.except, words));
     named.next().filter(|_| named.next().is_none())

@@ -10,9 +10,9 @@ use crate::tables::rows;
 /// The published results for one quantity of a design, in Hz, B/s, ns, cycles or another unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Range {
-    /// The least.
+    /// The lowest value.
     pub low: f64,
-    /// The most.
+    /// The highest value.
     pub high: f64,
     /// The unit.
     pub unit: &'static str,
@@ -20,7 +20,7 @@ pub struct Range {
     pub sources: Vec<String>,
     /// The source of these results: the name of the design, group or model.
     pub of: String,
-    /// Whether they were measured in guests.
+    /// Whether the results were measured in guests.
     pub guest: bool,
 }
 
@@ -92,7 +92,7 @@ pub(super) fn group(name: &str) -> Option<&'static Core> {
     all().iter().find(|core| core.id.strip_prefix("group-") == Some(name))
 }
 
-/// The published results of Linux on any processor.
+/// The published results for Linux on any processor.
 pub(crate) fn of_linux(what: &str, machine: &Machine) -> Option<Range> {
     group("linux")?.range(what, std::iter::empty(), machine.is_virtual())
 }

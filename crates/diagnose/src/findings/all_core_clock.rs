@@ -1,14 +1,15 @@
-//! With all cores busy, they run slower than specified.
+//! Cores that run below the specified clock when all of them are busy.
 
 use super::clock_cause::cause;
 use super::clock_limit::{Below, below, hz_reported};
 use super::prelude::*;
 
-/// All cores together compared with the base clock, or, if that is unknown, with the clock of one core alone.
+/// The clock with all cores busy, compared with the base clock or, if that is unknown, with the clock with one core
+/// busy.
 pub(super) const RULE: Rule = Rule { name: "all-core-clock", find };
 
-/// The largest drop of the turbo clock with all cores busy, as a share of one core's clock, in published results of servers: a tenth to a third.
-/// Between that and the base clock, it is as specified.
+/// In published results of servers, the turbo clock drops by a tenth to a third when all cores are busy. This is the
+/// largest such drop; a clock between this limit and the base clock is within specification.
 const TURBO: f64 = 1.0 / 3.0;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
@@ -32,7 +33,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![finding.undo(cause.undo)])
 }
 
-/// The CPUs that are too slow, what they are compared with, and the result.
+/// The CPUs that are too slow, the clock they are compared with as evidence, and the sentence.
 type TooSlow<'a> = (Vec<Below<'a>>, Evidence, Text);
 
 fn below_base<'a>(case: &Case<'a>) -> Option<TooSlow<'a>> {
@@ -55,7 +56,7 @@ fn below_one<'a>(case: &Case<'a>) -> Option<TooSlow<'a>> {
     if base_hz(case.record).or(machine.cpus.iter().find_map(|cpu| cpu.base_hz)).is_some() {
         return None;
     }
-    // The same core, or another one of the same kind.
+    // The same core, or another core of the same type.
     let usual = of_every_core(machine, middle(case.clocks("scalar", "one")));
     let own = |id: u32| case.clocks("scalar", "one").find(|m| m.labels.count(Label::Cpu) == Some(id.into()));
     let alone = |cpu: u32| own(cpu).or(usual);
@@ -113,7 +114,7 @@ mod tests {
         let cpu = record::machine::Cpu { id: 1, online: true, capacity: Some(446), ..Default::default() };
         record.machine.cpus.push(cpu);
         assert_eq!(found(&record, RULE), []);
-        // Nor against the base clock of the fast ones.
+        // The base clock of the fast cores is not the reference either.
         record.machine.processor.base_hz = Some(3_200_000_000);
         assert_eq!(found(&record, RULE), []);
     }

@@ -1,4 +1,4 @@
-//! A headline worse than all published results of similar machines.
+//! A headline result that is worse than all published results of similar machines.
 
 use record::diagnosis::{Position, Typical};
 
@@ -42,7 +42,7 @@ fn report(case: &Case, out: &OutOfRange) -> Option<Finding> {
     let mut finding = RULE.report_loss(loss, what);
     finding.resource = Some(resource.name.clone());
     finding.confidence = Confidence::Medium;
-    // What a hypervisor adds to bare-metal results is not this guest's fault.
+    // Hypervisor overhead relative to bare metal is not a fault of this guest.
     if typical.of_bare_metal {
         finding.severity = finding.severity.min(Severity::Warning);
         finding.confidence = Confidence::Low;
@@ -64,7 +64,7 @@ fn rate_below(rate: &record::Summary, (least, most): (f64, f64)) -> Verdict {
     verdict(1.0 - rate.median / (least * most).sqrt(), (1.0 - high / least, 1.0 - low / most))
 }
 
-/// The place in the record that identifies the processor.
+/// The field of the record that identifies the processor.
 fn processor(case: &Case) -> &'static str {
     let processor = &case.record.machine.processor;
     match (&processor.model_name, processor.model) {
@@ -74,7 +74,7 @@ fn processor(case: &Case) -> &'static str {
     }
 }
 
-/// Possible causes of such a headline: first those that the record supports, then those it excludes.
+/// Possible causes of such a headline: first those that the record supports, then those that it excludes.
 fn causes(case: &Case, resource: &str, figure: &Measurement) -> Vec<Evidence> {
     let known: [fn(&Case, &Measurement) -> Option<Cause>; 7] =
         [clock, channels, page_size, remote_memory, sharing, power, mitigations];
@@ -87,11 +87,11 @@ fn causes(case: &Case, resource: &str, figure: &Measurement) -> Vec<Evidence> {
     possible.into_iter().chain(excluded).map(|cause| cause.seen).collect()
 }
 
-/// A cause on which the record has evidence.
+/// A cause for or against which the record has evidence.
 struct Cause {
-    /// The resources that it may slow.
+    /// The resources that the cause may slow down.
     of: &'static [&'static str],
-    /// Whether it is possible here; else it is excluded.
+    /// Whether the cause is possible here; otherwise, it is excluded.
     possible: bool,
     /// The evidence in the record.
     seen: Evidence,
@@ -100,7 +100,7 @@ struct Cause {
 const MEMORY: &[&str] = &[MEMORY_BANDWIDTH, MEMORY_LATENCY];
 const LATENCY: &[&str] = &[MEMORY_LATENCY];
 
-/// The clock compared with that of the processor model.
+/// The measured clock compared with the base clock of the processor model.
 fn clock(case: &Case, _: &Measurement) -> Option<Cause> {
     let all = case.clocks("scalar", "all").chain(case.clocks("scalar", "one"));
     let own = middle(all)?;
@@ -108,13 +108,13 @@ fn clock(case: &Case, _: &Measurement) -> Option<Cause> {
     let possible = own.value() < base * (1.0 - RESOLUTION);
     let base = Value::Figure(base, "Hz");
     let says = match possible {
-        true => text!("atypical-clock", "possible: the clock is {own}, below its base clock of {base}"),
-        false => text!("excluded: the clock is {own}, its base clock {base}"),
+        true => text!("atypical-clock", "possible: the clock is {own}, below the base clock of {base}"),
+        false => text!("excluded: the clock is {own}, the base clock {base}"),
     };
     Some(Cause { of: &[CORE, MEMORY_LATENCY, WAKE_UP], possible, seen: cite_fact(says, own) })
 }
 
-/// Populated channels compared with those of the family.
+/// The number of populated channels compared with the channels of the processor family.
 fn channels(case: &Case, _: &Measurement) -> Option<Cause> {
     let machine = &case.record.machine;
     let of_socket = memory_channels::of_processor(machine, "mem.channels")?;
@@ -129,7 +129,7 @@ fn channels(case: &Case, _: &Measurement) -> Option<Cause> {
     Some(Cause { of: MEMORY, possible, seen: cite_fact(says, "machine.memory_devices[].channel") })
 }
 
-/// The page size that the result was measured with.
+/// The page size used for the measurement.
 fn page_size(_: &Case, figure: &Measurement) -> Option<Cause> {
     let page = figure.labels.word(Label::Page)?;
     let possible = page == "4KiB";
@@ -141,7 +141,7 @@ fn page_size(_: &Case, figure: &Measurement) -> Option<Cause> {
     Some(Cause { of: LATENCY, possible, seen: cite_fact(says, figure) })
 }
 
-/// Whether the memory belongs to another node.
+/// Whether the accessed memory belongs to another node.
 fn remote_memory(case: &Case, figure: &Measurement) -> Option<Cause> {
     let node = figure.labels.count(Label::Node)?;
     let cpu = figure.labels.count(Label::Cpu)?;
@@ -165,7 +165,7 @@ fn sharing(case: &Case, _: &Measurement) -> Option<Cause> {
     })
 }
 
-/// Settings that trade speed for power.
+/// Settings that reduce speed to save power.
 fn power(case: &Case, _: &Measurement) -> Option<Cause> {
     let setting = case.record.conditions.before.clocks.first()?.governor.as_deref()?;
     let possible = setting != "performance";
@@ -181,11 +181,11 @@ fn power(case: &Case, _: &Measurement) -> Option<Cause> {
     })
 }
 
-/// The kernel's mitigations at each entry.
+/// Mitigations that the kernel applies at each entry.
 fn mitigations(case: &Case, _: &Measurement) -> Option<Cause> {
     let on = |state: &&String| state.starts_with("Mitigation");
     let count = case.record.machine.kernel.mitigations.values().filter(on).count();
-    let says = text!("possible: {count} mitigations are on and slow each wake-up");
+    let says = text!("possible: {count} active mitigations slow down each wake-up");
     (count > 0).then(|| Cause {
         of: &[WAKE_UP],
         possible: true,
@@ -200,7 +200,7 @@ mod tests {
     use crate::samples::{add_curve, device, machine, measured};
     use record::{Labels, Record};
 
-    /// A whole Milan server with 8 channels, and its figures.
+    /// A complete Milan server with 8 channels, and its results.
     fn milan(latency: [f64; 2], triad: f64) -> Record {
         let mut record = machine(64);
         let processor = &mut record.machine.processor;
@@ -365,7 +365,7 @@ mod tests {
         (processor.max_hz, processor.base_hz) = (Some(2_450_000_000), Some(2_450_000_000));
         clocks(&mut record, 2.44e9);
         let core = resource(&record, CORE);
-        // The base clock is no ceiling, whoever calls it the highest.
+        // The base clock is not a ceiling, even if it is reported as the highest clock.
         assert_eq!(core.source, Some(record::diagnosis::CeilingSource::Family));
         assert_eq!((core.ceiling, core.family_ceilings), (Some(4.1e9), Some((3.45e9, 4.1e9))));
         assert!(core.share.is_some_and(|share| share < 0.7), "{core:?}");

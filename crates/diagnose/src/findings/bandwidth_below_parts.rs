@@ -1,4 +1,4 @@
-//! Memory that delivers much less than its channels can transfer.
+//! Memory bandwidth far below the peak of the memory channels.
 
 use super::prelude::*;
 use crate::memory_channels;
@@ -7,12 +7,13 @@ use crate::resources::{Walk, beyond, walked};
 /// The best bandwidth measured with all CPUs, compared with channels × MT/s × 8 B.
 pub(super) const RULE: Rule = Rule { name: "bandwidth-below-parts", find };
 
-/// The lowest share of their channels that well-configured servers deliver in published results: 70 % (dual EPYC with stacked cache,
-/// triad); two generations of dual Xeon reach 80 and 86 % reading.
+/// The lowest published share of peak channel bandwidth on well-configured servers: 70 % (triad on a dual EPYC with stacked cache). Two
+/// generations of dual Xeons reach 80 % and 86 % with reads.
 const USUAL: f64 = 0.7;
 
-/// A part of the CPUs, of their time or of the nodes, or a virtual machine, uses only a part of the channels: their sum is not a ceiling for
-/// it. Nodes with only offline CPUs have memory that no thread is near.
+/// Whether the whole machine was measured. A process limited to some of the CPUs, of the CPU time or of the nodes uses only some of the
+/// channels, as does a virtual machine, so the sum of all channels is not its ceiling. If all CPUs of a node are offline, no thread is near
+/// that node's memory.
 pub(super) fn is_whole(case: &Case) -> bool {
     let machine = &case.record.machine;
     let (counts, limits, nodes) = (&machine.counts, &machine.limits, &machine.nodes);
@@ -35,10 +36,10 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let channels = memory_channels::channels(machine)?;
     let best = case
         .figures_of(metrics::MEMORY_BANDWIDTH)
-        // What memory carried beside the bytes of regular stores is not known.
+        // For regular stores, the additional memory traffic is unknown.
         .filter(|m| has_labels(m, &[(Label::BytesCounted, "bus")]))
         .filter(|m| has_labels(m, &[(Label::Op, "read")]) || has_labels(m, &[(Label::Stores, "streaming")]))
-        // Arrays within the caches do not measure memory; other tools' results often lack the array size.
+        // Arrays that fit in the caches do not measure memory; results of other tools often lack the array size.
         .filter(|m| walked(m) == 0 || walked(m) >= least)
         .filter(|m| m.labels.count(Label::Threads).is_some_and(|count| count >= threads))
         .max_by(|a, b| a.value().total_cmp(&b.value()))?;

@@ -4,19 +4,21 @@ use super::prelude::*;
 use super::steal_time;
 use crate::resources::{Walk, beyond, walked};
 
-/// How much of the bandwidth of all CPUs is lost to other processes: measured if possible, alternately with and without them.
+/// The share of the all-CPU bandwidth that is lost to other processes. If possible, it is measured by alternating between rounds with and
+/// without them.
 ///
-/// Otherwise modelled from their CPU time: a thread transfers nothing while another task uses its CPU, so that share of all CPUs' time is lost.
-/// The loss is smaller if fewer CPUs saturate memory, and larger if the others use bandwidth themselves.
+/// Otherwise modelled from the other processes' CPU time: a thread transfers nothing while another task uses its CPU, so the lost share of
+/// bandwidth equals that task's share of all CPUs' time. The loss is smaller if fewer CPUs saturate memory, and larger if the other
+/// processes use memory bandwidth themselves.
 pub(crate) const RULE: Rule = Rule { name: "bandwidth-shared", find };
 
-/// Whether the result comes from a moment without other processes.
+/// The finding if the best result was measured while no other processes ran.
 pub(crate) const AT_TIMES: Template = Template {
     code: "bandwidth-shared-at-times",
     words: "other tasks sometimes reduce triad's memory bandwidth by {lost} ({stores} stores)",
 };
 
-/// If the result is this many times that of the rounds with other processes, these did not use as much all the time.
+/// If the result is this many times the result of the rounds with other processes, their load was not constant.
 const UNDISTURBED: f64 = 1.25;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
@@ -50,18 +52,19 @@ fn remedy(case: &Case) -> Vec<Remedy> {
 
 fn by_turns((m, loss): (&Measurement, Verdict)) -> Option<Finding> {
     let loss = costs(loss)?;
-    // Not the place of one result, which is in doubt because of the others: their use was measured alternately.
+    // The labels of a single result are not cited, because that result is unreliable due to other tasks; their effect was measured in
+    // alternating rounds.
     let keys = [Label::Op, Label::Stores, Label::Threads]
         .map(|key| m.labels.get(key).map(|value| format!(" {key}={value}")));
     let from = format!("{}{}", m.metric, keys.into_iter().flatten().collect::<String>());
     let stores = m.labels.word(Label::Stores).unwrap_or("regular").to_owned();
     let share = share_of(&loss);
     let lost = lost_share(&loss);
-    // The result comes from another moment of the run than the turns.
+    // The result was measured at a different time in the run than the alternating rounds.
     let beside = m.detail.get(detail::ALONE_BYTES_PER_SECOND).map(|alone| alone * (1.0 - share));
     let at_times = beside.is_some_and(|beside| m.value() > beside * UNDISTURBED);
     let in_turns = text!(
-        "in alternating runs of a few milliseconds, other tasks cost triad ({stores} stores) {lost} of its bandwidth",
+        "in alternating runs of a few milliseconds, other tasks reduce triad's bandwidth ({stores} stores) by {lost}",
         stores = stores.clone(),
         lost = lost.clone()
     );
@@ -82,8 +85,7 @@ fn by_turns((m, loss): (&Measurement, Verdict)) -> Option<Finding> {
         found = found.cite(text!("{rounds} rounds, each with and without other tasks"), from.clone());
     }
     if at_times {
-        let says =
-            text!("the loop reached {m} at another time in this run: the load from other tasks varies");
+        let says = text!("the loop reached {m} at another time in this run: the load of other tasks varies");
         found = Finding { confidence: Confidence::Medium, ..found.cite(says, from) };
     }
     Some(found)
@@ -91,7 +93,7 @@ fn by_turns((m, loss): (&Measurement, Verdict)) -> Option<Finding> {
 
 const ON_CPUS: Template = Template { code: "bandwidth-shared-cpus", words: "{cpus} CPUs" };
 
-/// Bandwidths beyond the caches, as STREAM counts bytes.
+/// Bandwidths measured beyond the caches, with bytes counted as in STREAM.
 fn in_memory<'a>(case: &Case<'a>) -> Vec<&'a Measurement> {
     let least = beyond(case.record, case.levels(), Walk::Arrays);
     let is_in_memory = |m: &&Measurement| {
@@ -102,7 +104,7 @@ fn in_memory<'a>(case: &Case<'a>) -> Vec<&'a Measurement> {
 
 fn by_time(case: &Case) -> Option<Finding> {
     let stolen = steal_time::by_others(case)?;
-    // What the headline is: the best triad with the most threads.
+    // As in the headline: the best triad with the most threads.
     let best = in_memory(case).into_iter().max_by(|a, b| {
         let place =
             |m: &Measurement| (m.labels.count(Label::Threads), has_labels(m, &[(Label::Op, "triad")]));
@@ -111,7 +113,7 @@ fn by_time(case: &Case) -> Option<Finding> {
     let (share, cpus) = stolen.of_all;
     let loss = costs(verdict(share, stolen.between)).filter(|_| share >= RESOLUTION)?;
     let what = text!(
-        "other tasks reduce memory bandwidth by about {lost}, judging by their CPU time",
+        "judging by CPU time, other tasks reduce memory bandwidth by about {lost}",
         lost = lost_share(&loss)
     );
     let found = RULE
@@ -148,7 +150,7 @@ mod tests {
         assert!(!finding.measured && finding.severity == record::diagnosis::Severity::Warning, "{finding:?}");
     }
 
-    /// Measured alternately, with the doubt that the result then has.
+    /// Measured in alternating rounds, which makes the result unreliable.
     fn in_turns(share: f64) -> Record {
         let mut record = machine(2);
         let place = Labels::new()
@@ -192,17 +194,17 @@ mod tests {
             detail.set(detail::ARRAY_BYTES, 1u64 << 30);
             detail.set(detail::ALONE_BYTES_PER_SECOND, rate);
         };
-        // 40 GB/s is what the turns beside others gave.
+        // The rounds with other processes reached 40 GB/s.
         alone(&mut record, 62.5e9);
         let reported = crate::diagnose(&record);
         assert_eq!(reported.findings[0].what.code(), Some("bandwidth-shared-taken"));
         let breakdown = &reported.loss_breakdowns[0];
         let step = &breakdown.steps[0];
         assert_eq!((step.rule.as_deref(), step.measured), (Some(RULE.name), true), "{breakdown:?}");
-        // Both say the same of one quantity: 36 % of what there is without others.
+        // Both report the same quantity: 36 % of the bandwidth without other processes.
         let share = step.takes / (step.takes + breakdown.delivered);
         assert!((share - share_of(&reported.findings[0].loss)).abs() < 1e-9, "{breakdown:?}");
-        // 40 GB/s is nearly all that there is, so others were not there when it was measured.
+        // 40 GB/s is nearly the maximum, so no other processes ran during the measurement.
         alone(&mut record, 42e9);
         let reported = crate::diagnose(&record);
         let finding = &reported.findings[0];

@@ -1,13 +1,15 @@
-//! Boost switched off, if no measured clock shows the cost.
+//! Disabled boost, reported here if no measured clock shows the cost.
 
 use super::clock_cause::no_boost;
 use super::clock_limit;
 use super::prelude::*;
 
-/// Boost as the kernel reports it. If a core was measured below its advertised clock, `clock-limit` reports it with its cost. But drivers lower
-/// the advertised clock when boost is off, so there is nothing to compare with.
+/// The boost setting reported by the kernel. If a core was measured below its advertised clock, `clock-limit` reports
+/// the setting with its cost. However, many drivers lower the advertised clock when boost is off, which leaves no clock
+/// to compare with.
 ///
-/// Modelled if the record has both: 1 − base clock ÷ highest clock. Without a base clock, a policy of one clock counts.
+/// Modelled if the record has both clocks: 1 − base clock ÷ maximum clock. If the base clock is missing, the single
+/// frequency of a policy is used instead.
 pub(super) const RULE: Rule = Rule { name: "boost-off", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
@@ -23,7 +25,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let most = processor.max_hz.map(|hz| hz as f64);
     let clocks = case.figures_of(metrics::CORE_CLOCK).filter(|m| has_labels(m, &[(Label::Vector, "scalar")]));
     let best = clocks.map(Measurement::value).filter(|hz| hz.is_finite()).fold(0.0, f64::max);
-    // It boosts nevertheless.
+    // The CPU boosts although the setting is off.
     if base.is_some_and(|base| best > base * (1.0 + RESOLUTION)) {
         return None;
     }
@@ -89,7 +91,7 @@ mod tests {
         assert_eq!([figure_in(&inventory.what, "base"), figure_in(&inventory.what, "most")], [2.5e9, 3.5e9]);
     }
 
-    /// Boards report a clock with the processor that may belong to another model.
+    /// The clock that a board reports for its processor may belong to another model.
     #[test]
     fn a_clock_in_firmware_s_name_is_no_base_clock() {
         let mut record = record_with(Some(false), 3_500_000_000, None);

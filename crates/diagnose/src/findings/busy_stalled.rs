@@ -1,4 +1,4 @@
-//! CPUs that are busy but stalled: they wait for memory or for each other, which CPU time does not show.
+//! CPUs that are busy but stalled: they wait for memory or for each other, and CPU time does not show such waits.
 
 use std::collections::BTreeMap;
 
@@ -22,10 +22,10 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 /// Workload, placement and source of instructions per cycle.
 type Work<'a> = (&'a str, &'a str, &'a str);
 
-/// The same work on one CPU and on the largest number of CPUs with a core each.
+/// The same work on one CPU, and on the largest number of CPUs on separate cores.
 type Step<'a> = (&'a Measurement, &'a Measurement);
 
-/// Whether instructions of a command, or of work on several numbers of threads, were counted.
+/// Whether instructions were counted for a command, or for work with several thread counts.
 pub(super) fn is_counted(case: &Case) -> bool {
     !steps(case).is_empty() || slots(case, "backend-bound").is_some()
 }
@@ -50,7 +50,8 @@ fn steps<'a>(case: &Case<'a>) -> Vec<Step<'a>> {
 }
 
 fn find_stalled_step(case: &Case, (one, many): Step) -> Option<Finding> {
-    // Declared instructions over time count others' CPU time as cycles of the work, and a disturbed run shows nothing about it.
+    // If IPC is computed from a declared instruction count and time, CPU time of other tasks counts as cycles of the work, so a disturbed
+    // run shows nothing about the work.
     let declared = many.labels.word(Label::Source) != Some("pmu");
     let beside = used_by_others(case.record).is_some_and(|used| used >= DISTURBED);
     if beside || (declared && [one, many].iter().any(|m| m.doubt.is_some())) {
@@ -68,14 +69,15 @@ fn find_stalled_step(case: &Case, (one, many): Step) -> Option<Finding> {
         many = Value::Figure(many.value(), ""),
         one = Value::Figure(one.value(), "")
     );
-    // Our own loops share nothing between threads: what slows them is the machine. Another tool's result is of a program.
+    // The threads of linespeed's own loops share no data, so the machine itself must slow them down. A result of another tool is that of a
+    // program.
     let own = workload != COMMAND && many.origin.is_none();
     let finding = RULE
         .report_loss(loss, what)
         .felt_by(Relevance::Some)
-        .locate(text!("{workload} on {threads} threads"))
-        .cite(text!("{many} on {threads} threads, one per core"), many)
-        .cite(text!("{one} on one thread"), one);
+        .locate(text!("{workload} with {threads} threads"))
+        .cite(text!("{many} with {threads} threads, one per core"), many)
+        .cite(text!("{one} with one thread"), one);
     let shared = shared_after(case, many);
     let finding = match own || shared.is_some() {
         true => advise_own(case, finding, shared),
@@ -84,7 +86,7 @@ fn find_stalled_step(case: &Case, (one, many): Step) -> Option<Finding> {
     Some(Finding { confidence: if declared { Confidence::Medium } else { Confidence::High }, ..finding })
 }
 
-/// Cores shared by CPUs that Linux shows as separate, in the placement check right after the measurement.
+/// CPUs that share a core although Linux shows separate cores, detected by the placement check right after the measurement.
 fn shared_after(case: &Case, m: &Measurement) -> Option<Text> {
     let after = case.shape()?.states.get(*m.looks.last()? as usize)?.as_ref()?;
     let hidden = |core: &&CpuList| case.shape().is_some_and(|shape| shape.hides(core));
@@ -97,7 +99,7 @@ fn shared_after(case: &Case, m: &Measurement) -> Option<Text> {
     })
 }
 
-/// What to do about a loop that shares nothing between its threads: its CPUs share something.
+/// The advice for a loop whose threads share no data: the CPUs must share a hardware resource.
 fn advise_own(case: &Case, finding: Finding, shared: Option<Text>) -> Finding {
     if let Some(says) = shared {
         return finding.cite(says, "diagnosis.shape.states").mend_as("busy-stalled shared");
@@ -136,7 +138,7 @@ fn slots<'a>(case: &Case<'a>, category: &str) -> Option<&'a Measurement> {
 
 fn find_stalled_command(case: &Case) -> Option<Finding> {
     let waited = slots(case, "backend-bound")?;
-    // It is stalled when it waits more than it works.
+    // The command counts as stalled if more issue slots wait than retire.
     let worked = slots(case, "retiring")?;
     let (low, high) = spread(&waited.summary);
     if low <= spread(&worked.summary).1 {
@@ -194,7 +196,7 @@ mod tests {
             }
             record
         };
-        // CPUs share cores in the second half of the looks alone.
+        // CPUs share cores only in the second half of the placement checks.
         let place = |look: u32, cpu: u32| (0, 0, if look < 6 { cpu } else { cpu / 2 });
         let looks = crate::shape::samples::looks_at(8, 12, place);
         let cites = |record: &Record| {
@@ -205,7 +207,7 @@ mod tests {
         let with = |look| crate::shape::samples::record_with(of_own(2.0, 1.05, look), looks.clone());
         assert!(cites(&with(Some(8))) && !cites(&with(Some(2))) && !cites(&with(None)));
         assert!(!cites(&of_own(2.0, 1.05, None)));
-        // A command's is explained by it, too, before locks are suspected.
+        // Shared cores also explain the stalls of a command, before locks are suspected.
         let mut command = crate::shape::samples::record_with(scaled(2.0, 1.05), looks.clone());
         command.measurements.iter_mut().for_each(|m| m.looks = vec![8]);
         assert!(cites(&command));

@@ -1,17 +1,17 @@
-//! A cache of which this machine gets much less than advertised.
+//! A cache whose available size is much smaller than advertised.
 
 use record::Level;
 
 use super::prelude::*;
 use crate::levels::MUCH_SMALLER;
 
-/// Where the latency curve leaves a level, compared with its advertised size.
+/// The size at which the latency curve leaves a cache level, compared with the advertised size.
 pub(super) const RULE: Rule = Rule { name: "cache-smaller", find };
 
-/// A point whose interval is no more than this above a level's latency may still belong to it.
+/// A point may still belong to a level if its interval begins at most this far above the level's latency.
 const STILL_ON: f64 = 1.15;
 
-/// If one point in this many is unreliable, so is the curve.
+/// If one in this many points is unreliable, the whole curve is considered unreliable.
 const DOUBTFUL: usize = 4;
 
 fn size_of(m: &Measurement) -> u64 {
@@ -23,14 +23,14 @@ fn on_huge_pages<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a Measurement> {
     case.figures_of(metrics::LOAD_LATENCY).filter(|m| m.labels.word(Label::Page) == Some("2MiB"))
 }
 
-/// The smallest working set measured on 2 MiB pages. Below it the curve uses 4 KiB pages, whose physical addresses collide in some cache sets and
-/// which exceed the TLB early: both look like the end of a cache beyond the first.
+/// The smallest working set measured on 2 MiB pages. Below this size, the curve uses 4 KiB pages. Their physical addresses collide in some
+/// cache sets and they exceed the TLB early; beyond L1, both effects look like the end of a cache.
 fn first_huge(case: &Case) -> Option<u64> {
     on_huge_pages(case).filter_map(|m| m.labels.count(Label::Bytes)).min()
 }
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
-    // A curve disturbed by others shows nothing about the machine.
+    // A curve that was disturbed by other processes shows nothing about the machine.
     if is_disturbed(case) {
         return None;
     }
@@ -42,7 +42,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(found.collect())
 }
 
-/// A cache that the kernel advertises but the curve does not show: beyond the previous cache, loads are as slow as from memory.
+/// A cache that the kernel advertises but the curve does not show: beyond the previous cache, loads are as slow as loads from memory.
 fn find_absent(case: &Case, at: usize, level: &Level, size: u64) -> Option<Finding> {
     let before = case.levels().get(at.checked_sub(1)?)?.advertised_bytes?;
     let memory = case.levels().last().filter(|last| last.name == "memory")?;
@@ -50,7 +50,7 @@ fn find_absent(case: &Case, at: usize, level: &Level, size: u64) -> Option<Findi
     if level.measured_bytes.is_some_and(|seen| seen > before) {
         return None;
     }
-    // Memory's latency is one only of working sets well beyond the cache.
+    // Only working sets well beyond the cache have memory latency.
     if on_huge_pages(case).map(size_of).max()? / 2 < size {
         return None;
     }
@@ -67,7 +67,7 @@ fn find_absent(case: &Case, at: usize, level: &Level, size: u64) -> Option<Findi
         before = Value::Bytes(before)
     );
     let says = text!(
-        "from {size} upward, loads are as slow as from memory: {first}",
+        "from {size} upward, loads are as slow as memory loads: {first}",
         size = Value::Bytes(size_of(first))
     );
     let finding = RULE.report_fact(Severity::Warning, what).locate(quote_name(&level.name));
@@ -92,17 +92,17 @@ fn find_smaller(case: &Case, at: usize, level: &Level, size: u64) -> Option<Find
     if at > 0 && first_huge(case).is_none_or(|first| measured < first) {
         return None;
     }
-    // The size is between the last working set that the level held and the next one measured.
+    // The effective size is between the last working set that fit in the level and the next measured one.
     let sizes = case.figures_of(metrics::LOAD_LATENCY).filter_map(|m| m.labels.count(Label::Bytes));
     let next = sizes.filter(|size| *size > measured).min().unwrap_or(measured);
-    // Uncertain points may also belong to it.
+    // Uncertain points may also belong to the level.
     let may_be_on = |m: &&Measurement| spread(&m.summary).0 <= level.latency_ns * STILL_ON;
     let next = case.figures_of(metrics::LOAD_LATENCY).filter(may_be_on).map(size_of).fold(next, u64::max);
     let (least, most) = (measured as f64 / size as f64, next as f64 / size as f64);
     if most >= MUCH_SMALLER || !is_confirmed(case, level, size) {
         return None;
     }
-    // Whether size is missing at all; that is not a share of speed.
+    // This only shows whether a part of the cache is missing, which is not a share of speed.
     costs(verdict(1.0 - least, (1.0 - most, 1.0 - least)))?;
     let (name, seen) = (&level.name, Value::Bytes(measured));
     let says = text!(
@@ -113,7 +113,7 @@ fn find_smaller(case: &Case, at: usize, level: &Level, size: u64) -> Option<Find
     let advertised = advertises(size);
     let size = Value::Bytes(size);
     let what = text!("cache-smaller-available", "only {seen} of the {size} {name} has {name} latency");
-    // Other guests of the host use varying parts of a shared cache.
+    // Other guests on the host use varying parts of a shared cache.
     let (severity, confidence) = match case.record.machine.is_virtual() {
         true => (Severity::Note, Confidence::Low),
         false => (Severity::Warning, Confidence::High),
@@ -127,8 +127,8 @@ fn find_smaller(case: &Case, at: usize, level: &Level, size: u64) -> Option<Find
     Some(Finding { confidence, ..finding })
 }
 
-/// Whether the curves of two CPUs leave a level that early; for a shared cache one curve is enough. A private cache may appear smaller in a
-/// single curve because of other processes.
+/// Whether the curves of two CPUs leave a level this early. For a shared cache, one curve suffices. Other processes can make a private
+/// cache appear smaller in a single curve.
 fn is_confirmed(case: &Case, level: &Level, size: u64) -> bool {
     let beyond = on_huge_pages(case).filter(|m| {
         (size_of(m) as f64) < size as f64 * MUCH_SMALLER && spread(&m.summary).0 > level.latency_ns * STILL_ON
@@ -140,7 +140,7 @@ fn is_confirmed(case: &Case, level: &Level, size: u64) -> bool {
     is_shared || cpus_of(beyond).len() > 1
 }
 
-/// Whether the curve may underestimate a cache: other processes used it, or the curve is too noisy.
+/// Whether the curve may underestimate a cache because other processes used the cache or the curve is too noisy.
 fn is_disturbed(case: &Case) -> bool {
     let points = case.figures_of(metrics::LOAD_LATENCY).count();
     let doubtful = case.figures_of(metrics::LOAD_LATENCY).filter(|m| m.doubt.is_some()).count();

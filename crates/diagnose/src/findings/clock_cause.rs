@@ -1,4 +1,4 @@
-//! What limits a clock, as far as the settings show.
+//! Finds the cause of a low clock in the settings.
 
 use record::conditions::{ClockSetting, Snapshot};
 
@@ -15,13 +15,13 @@ struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    /// A knob and its value for the CPUs with this setting.
+    /// A knob with a value for the CPUs that have this setting.
     fn knob(&self, knob: KnobName, value: &str) -> KnobValue {
         let cpus = (!self.only).then(|| self.setting.cpus.clone());
         KnobValue { cpus, ..KnobValue::new(knob, value) }
     }
 
-    /// The command that writes `file` of all CPUs with this setting, leaving other CPUs untouched.
+    /// The command that writes `file` for all CPUs with this setting and leaves other CPUs unchanged.
     fn write(&self, value: &str, file: &str) -> Remedy {
         if !self.only {
             return write_for_cpus(value, &self.setting.cpus, &format!("cpufreq/{file}"));
@@ -29,7 +29,7 @@ impl Setting<'_> {
         Remedy::command(write_command(value, &format!("/sys/devices/system/cpu/cpufreq/policy*/{file}")))
     }
 
-    /// How to set `performance` in `file`, and how to restore the recorded value.
+    /// A command that writes `performance` to `file`, and one that restores the recorded value.
     fn perform(&self, old: &str, file: &str, knob: KnobName) -> [Remedy; 2] {
         let undo = match pasteable(old) {
             Some(old) => self.write(old, file),
@@ -38,15 +38,15 @@ impl Setting<'_> {
         [self.write("performance", file).sets(self.knob(knob, "performance")), undo]
     }
 
-    /// The cause shown by a field of this setting.
+    /// A cause, with a field of this setting as evidence.
     fn explain(&self, what: Text, says: Text, field: &str, [remedy, undo]: [Remedy; 2]) -> Cause {
         let from = format!("conditions.before.clocks[{}].{field}", self.at);
         Cause { undo: vec![undo], ..Cause::shown(what, says, from, vec![remedy]) }
     }
 }
 
-/// Why a CPU may run below `promised` Hz: the first of a limit, a limit outside cpufreq, boost, the energy preference, the governor, the energy
-/// bias, the hypervisor, the battery, and what the processor logged.
+/// The reason why a CPU may run below `promised` Hz. The first that applies is returned: a cpufreq limit, a limit outside cpufreq, boost,
+/// the energy preference, the governor, the energy bias, the hypervisor, battery power, or a limit logged by the processor.
 pub(super) fn cause(case: &Case, cpu: u32, promised: f64) -> Cause {
     let snapshot = &case.record.conditions.before;
     let only = snapshot.clocks.len() == 1;
@@ -114,7 +114,7 @@ pub(super) fn no_boost(snapshot: &Snapshot) -> Option<Cause> {
     let mut cause = Cause::shown(what, text!("boost off"), "conditions.before.boost", Vec::new());
     let source = snapshot.boost_source.as_deref();
     if let Some(path) = source.and_then(pasteable).filter(|path| path.starts_with("/sys/")) {
-        // Intel's file has the opposite meaning of all others.
+        // Intel's file has the opposite meaning of all other files.
         let (on, off) = if path.ends_with("no_turbo") { ("0", "1") } else { ("1", "0") };
         let (boost, path) = (KnobValue::new(KnobName::Boost, "on"), path.replace("/policy0/", "/policy*/"));
         cause.remedy.push(Remedy::command(write_command(on, &path)).sets(boost));
@@ -125,7 +125,7 @@ pub(super) fn no_boost(snapshot: &Snapshot) -> Option<Cause> {
     Some(cause)
 }
 
-/// The energy-performance preference if there is one, since the governor's name then means little; otherwise the governor.
+/// The energy-performance preference if the driver has one, because the governor's name then means little; otherwise, the governor.
 fn saving(setting: &Setting, _: f64) -> Option<Cause> {
     let (epp, governor) = (setting.setting.epp.as_ref(), setting.setting.governor.as_ref());
     if let Some(epp) = epp.filter(|epp| !matches!(epp.as_str(), "performance" | "default" | "0")) {
@@ -139,7 +139,7 @@ fn saving(setting: &Setting, _: f64) -> Option<Cause> {
     Some(setting.explain(what, text!("governor {governor}"), "governor", ways))
 }
 
-/// The energy-performance bias: 0 is performance, 15 saves the most.
+/// The energy-performance bias, from 0 (performance) to 15 (maximum power saving).
 fn biased(setting: &Setting, _: f64) -> Option<Cause> {
     let bias = setting.setting.epb.filter(|bias| *bias > 0)?;
     let what = text!("clock-cause-energy-bias", "the energy-performance bias is {bias} of 15");

@@ -1,4 +1,4 @@
-//! What limits clocks besides cpufreq settings: power limits, firmware, a signal from the board, heat.
+//! Clock limits other than cpufreq settings: power limits, firmware limits, signals from the board, heat.
 
 use record::clock_holders::{ClockHolders, PowerLimit};
 
@@ -8,9 +8,9 @@ use super::clock_holders::{
 use super::clock_limit;
 use super::prelude::*;
 
-/// Limits below the package's rating or another interface's limit, firmware limits, and what the processor, the kernel's cooling or the
-/// firmware's profile reports as limiting the clock. If a clock was measured too low, `clock-limit` and `all-core-clock` name these as
-/// causes, with their cost.
+/// Power limits below the package's rating or below another interface's limit, firmware limits, and limits reported by the processor, by
+/// the kernel's cooling or by the firmware's power profile. If a measured clock is too low, `clock-limit` and `all-core-clock` report these
+/// limits as causes, with their cost.
 pub(super) const RULE: Rule = Rule { name: "clock-held", find };
 
 const BY_PROCESSOR: Template = Template::new("processor-held", "the processor's clock is limited: {cause}");
@@ -33,11 +33,11 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         let [limit, allowed] = [held.limit.watts, held.allowed].map(|watts| Value::Figure(watts, "W"));
         let what = text!(
             "power-limited",
-            "{zone} is limited to {limit} sustained; {allowed} would be allowed ({interface})"
+            "{zone} is limited to {limit} sustained; {allowed} is possible ({interface})"
         );
         findings.push(report(if reached { Severity::Warning } else { Severity::Note }, what, cause));
     }
-    // A clock measured too low is reported with its cost, and with this as its cause.
+    // If a measured clock is too low, another finding reports it with the cost and with this limit as the cause.
     let is_measured = !clock_limit::RULE.findings(case).is_empty();
     if !is_measured {
         let most = case.record.machine.processor.max_hz.map(|hz| hz as f64);
@@ -45,7 +45,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             && let Some(loss) = modelled(1.0 - hz / most)
         {
             let [limit, most] = [hz, most].map(|hz| Value::Figure(hz, "Hz"));
-            let what = text!("firmware-limited", "the firmware limits the clock to {limit} of {most}");
+            let what = text!("firmware-limited", "the firmware limits the clock to {limit} (maximum {most})");
             findings.push(RULE.report_model(loss, what).cite_all(cause.evidence).mend(cause.remedy));
         }
         let own = by_processor(case).map(|cause| (BY_PROCESSOR, cause));
@@ -62,7 +62,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(findings)
 }
 
-/// The clock of mesh, last-level cache and memory controllers below the limit that the firmware set at boot.
+/// The clock of the mesh, the last-level cache and the memory controllers, if it is limited below the maximum set by the firmware at boot.
 fn uncore_limit(holders: &ClockHolders) -> Option<Finding> {
     let ratio =
         |clock: &record::clock_holders::UncoreClock| clock.max_hz as f64 / clock.initial_max_hz.max(1) as f64;
@@ -234,7 +234,7 @@ mod tests {
         let file = "| sudo tee /sys/devices/system/cpu/intel_pstate/max_perf_pct";
         assert!(finding.remedy[0].to_string().starts_with(&format!("echo 100 {file}")), "{finding:?}");
         assert!(finding.undo[0].to_string().starts_with(&format!("echo 47 {file}")), "{finding:?}");
-        // Nobody is accused of what is open to the highest level.
+        // A range that extends to the highest level is not a limit.
         let holders = &mut record.conditions.before.clock_holders;
         holders.max_percent = Some(100);
         holders.hwp = Some(HwpRange { highest: 40, guaranteed: 24, allowed: 40 });
@@ -270,7 +270,7 @@ mod tests {
         assert!(is_set(&cause_with("acpi-cpufreq", Some(2_600_000_000), None, 1_900_000_000)));
         let firmware = cause_with("acpi-cpufreq", Some(1_900_000_000), None, 1_900_000_000);
         assert!(!is_set(&firmware) && firmware.1.contains("firmware limit"), "{firmware:?}");
-        // The first state of the table is no limit: it includes boost.
+        // The first state of the table is not a limit, because it includes boost.
         let table = cause_with("acpi-cpufreq", Some(2_600_000_000), None, 2_600_000_000);
         assert!(!is_set(&table) && !table.1.contains("firmware"), "{table:?}");
         for kind in ["cpufreq-cpu0", "thermal-cpufreq-1", "Processor"] {

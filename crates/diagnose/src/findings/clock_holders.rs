@@ -1,4 +1,4 @@
-//! Limits of a clock besides cpufreq settings, each as a cause.
+//! Clock limits other than cpufreq settings, each as a cause.
 
 use std::collections::BTreeSet;
 
@@ -15,12 +15,12 @@ pub(super) struct Cause {
     pub evidence: Vec<Evidence>,
     pub remedy: Vec<Remedy>,
     pub undo: Vec<Remedy>,
-    /// Whether a setting shows the cause; otherwise, it is the remaining possibility.
+    /// Whether a setting proves the cause; otherwise, the cause is the remaining possibility.
     pub is_set: bool,
 }
 
 impl Cause {
-    /// A cause that a setting or a count shows, with its place in the record.
+    /// A cause proven by a setting or a count, with the place of this evidence in the record.
     pub(super) fn shown(what: Text, says: Text, from: impl Into<Place>, remedy: Vec<Remedy>) -> Self {
         Self { what, evidence: vec![cite_fact(says, from)], remedy, undo: Vec::new(), is_set: true }
     }
@@ -32,7 +32,7 @@ const AT_LIMIT: f64 = 0.95;
 /// Limits of two interfaces count as equal if their ratio is at least this.
 const ALIKE: f64 = 0.95;
 
-/// The long-term power limits of a package: the lowest, which applies, and the highest possible one.
+/// The long-term power limits of a package: the lowest one, which applies, and the highest possible one.
 pub(super) struct Held<'a> {
     at: usize,
     pub limit: &'a PowerLimit,
@@ -46,7 +46,7 @@ pub(super) fn power_limit(holders: &ClockHolders) -> Option<Held<'_>> {
     let held = long().filter_map(|(at, limit)| {
         let of_zone = || long().map(|(_, other)| other).filter(|other| other.zone == limit.zone);
         let is_lowest = of_zone().all(|other| limit.watts <= other.watts);
-        // Some firmware reports a rated power of one watt, or of thousands: ignored.
+        // Implausible ratings are ignored: some firmware reports one watt, or thousands of watts.
         let rated = of_zone().filter_map(|of| of.rated_watts).filter(|watts| (3.0..2000.0).contains(watts));
         let allowed = of_zone().map(|other| other.watts).chain(rated).fold(0.0, f64::max);
         is_lowest.then_some(Held { at, limit, allowed })
@@ -65,7 +65,7 @@ fn most_drawn<'a>(case: &Case<'a>) -> Option<(&'a Measurement, f64)> {
 }
 
 impl Held<'_> {
-    /// The limit as a cause with the measured power, and whether that reaches it.
+    /// The limit as a cause with the measured power, and whether the power reaches the limit.
     pub(super) fn cause(&self, case: &Case) -> (Cause, bool) {
         let PowerLimit { interface, watts, zone, limit_file, .. } = self.limit;
         let limit = Value::Figure(*watts, "W");
@@ -92,7 +92,7 @@ impl Held<'_> {
         (Cause { what, evidence, remedy, undo, is_set: drawn.is_some() }, drawn.is_some())
     }
 
-    /// Whether it is below the highest possible limit.
+    /// Whether the limit is below the highest possible one.
     pub(super) fn is_lowered(&self) -> bool {
         self.limit.watts < self.allowed * ALIKE
     }
@@ -104,8 +104,8 @@ fn pasteable_file(file: &str) -> Option<&str> {
     pasteable(&rest.replace(':', "_")).map(|_| file)
 }
 
-/// The cause of a clock below `promised` Hz: the firmware's limit, the processor's current reason, a power limit that the package reaches,
-/// the kernel's cooling.
+/// The cause of a clock below `promised` Hz: the firmware's limit, the limit that the processor currently reports, a power limit that the
+/// package reaches, or the kernel's cooling.
 pub(super) fn cause(case: &Case, cpu: u32, promised: f64) -> Option<Cause> {
     let holders = &case.record.conditions.before.clock_holders;
     firmware_limit(case, |cpus| cpus.contains(cpu))
@@ -120,7 +120,7 @@ pub(super) fn cause(case: &Case, cpu: u32, promised: f64) -> Option<Cause> {
         .or_else(|| by_cooling(holders))
 }
 
-/// A limit below the highest possible one, if no measured power shows whether it applies; otherwise, the limits logged by
+/// A power limit below the highest possible one, if no power measurement shows whether the limit applies; otherwise, the limits logged by
 /// the processor.
 pub(super) fn suspect(case: &Case) -> Option<Cause> {
     let holders = &case.record.conditions.before.clock_holders;
@@ -159,13 +159,14 @@ pub(super) fn firmware_limit(case: &Case, concerns: impl Fn(&CpuList) -> bool) -
     Some((hz as f64, cause))
 }
 
-/// Whether this is the first state of acpi-cpufreq's table: the base clock, which includes boost (acpi-cpufreq.c, acpi_cpufreq_cpu_init).
+/// Whether this is the first state in the table of acpi-cpufreq. This state is listed with the base clock but includes boost
+/// (acpi-cpufreq.c, acpi_cpufreq_cpu_init).
 fn is_of_table(case: &Case, setting: &ClockSetting, hz: u64) -> bool {
     let is_base = |base: u64| hz as f64 >= base as f64 * (1.0 - RESOLUTION);
     setting.driver.as_deref() == Some("acpi-cpufreq") && base_hz(case.record).is_none_or(is_base)
 }
 
-/// Whether somebody set cpufreq's limit. Drivers also lower it to the firmware's limit, and while the kernel cools.
+/// Whether a user set the cpufreq limit. Drivers also lower this limit to the firmware's limit, and while the kernel cools the processor.
 pub(super) fn is_set(case: &Case, setting: &ClockSetting) -> bool {
     let Some(limit) = setting.max_hz else { return false };
     let is_cooled = |kind: &str| match kind.strip_prefix("cpufreq-cpu") {
@@ -178,7 +179,8 @@ pub(super) fn is_set(case: &Case, setting: &ClockSetting) -> bool {
         && !cooling.iter().any(|one| is_cooled(&one.kind))
 }
 
-/// The processor's own reason: heat, an external signal, a regulator. A power limit is reported with the limit.
+/// The limit that the processor itself reports: heat, an external signal or a regulator. Power limits are reported elsewhere, with their
+/// value.
 pub(super) fn by_processor(case: &Case) -> Option<Cause> {
     let conditions = &case.record.conditions;
     let snapshots = [Some((&conditions.before, "before")), conditions.after.as_ref().map(|s| (s, "after"))];
@@ -193,7 +195,7 @@ pub(super) fn by_processor(case: &Case) -> Option<Cause> {
     Some(Cause::shown(what, text!("the processor reports {name}"), from, advise_for(held)))
 }
 
-/// Heat that lowered the clocks of a core or package during the run, from the kernel's count of its duration.
+/// Heat that lowered the clocks of a core or package during the run, from the kernel's count of the throttled time.
 pub(super) fn by_heat(case: &Case) -> Option<Cause> {
     let conditions = &case.record.conditions;
     let (before, after) = (&conditions.before.clock_holders, &conditions.after.as_ref()?.clock_holders);
@@ -205,7 +207,7 @@ pub(super) fn by_heat(case: &Case) -> Option<Cause> {
     Some(Cause::shown(what, says, from, advise_for(HeldBy::Heat)))
 }
 
-/// A share of the highest performance that the driver allows.
+/// The share of maximum performance that the driver allows.
 pub(super) fn by_driver(holders: &ClockHolders) -> Option<Cause> {
     const FILE: &str = "/sys/devices/system/cpu/intel_pstate/max_perf_pct";
     let percent = holders.max_percent.filter(|percent| *percent < 100)?;
@@ -217,7 +219,7 @@ pub(super) fn by_driver(holders: &ClockHolders) -> Option<Cause> {
     Some(Cause { undo, ..Cause::shown(what, says, format!("{HOLDERS}.max_percent"), remedy) })
 }
 
-/// Performance levels that end below the processor's highest.
+/// A highest performance level that is below the processor's own.
 pub(super) fn by_range(holders: &ClockHolders) -> Option<Cause> {
     let HwpRange { highest, allowed, .. } = holders.hwp.filter(|range| range.allowed < range.highest)?;
     let what = text!("clock-cause-range", "hardware P-states are capped at level {allowed} of {highest}");
@@ -225,7 +227,7 @@ pub(super) fn by_range(holders: &ClockHolders) -> Option<Cause> {
     Some(Cause::shown(what, says, format!("{HOLDERS}.hwp"), remedies("clock range")))
 }
 
-/// The strongest cooling by the kernel.
+/// The cooling device that the kernel currently uses most.
 pub(super) fn by_cooling(holders: &ClockHolders) -> Option<Cause> {
     let (at, cooling) = holders.cooling.iter().enumerate().max_by_key(|(_, cooling)| cooling.step)?;
     let (kind, step, most) = (&cooling.kind, u64::from(cooling.step), u64::from(cooling.highest_step));

@@ -1,4 +1,5 @@
-//! A single busy core that runs below its advertised clock: a limit, boost switched off, a governor, an energy preference, heat or power.
+//! A single busy core that runs below its advertised clock because of a limit, disabled boost, a governor, an energy preference, heat or
+//! power.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -11,7 +12,7 @@ use crate::cores;
 /// The clock of a core while other cores are idle, compared with its highest clock.
 pub(super) const RULE: Rule = Rule { name: "clock-limit", find };
 
-/// The place of a CPU's clock in the record: per CPU, or once for all CPUs.
+/// The place of a CPU's clock in the record: per CPU, or a common field for all CPUs.
 pub(super) fn hz_reported(case: &Case, cpu: u32, name: &str, hz: impl Fn(&Cpu) -> Option<u64>) -> String {
     let own = case.record.machine.cpus.iter().position(|known| known.id == cpu && hz(known).is_some());
     own.map_or_else(|| format!("machine.processor.{name}"), |at| format!("machine.cpus[{at}].{name}"))
@@ -26,7 +27,7 @@ pub(super) struct Below<'a> {
     pub loss: Verdict,
 }
 
-/// The CPUs below their advertised clock, worst first. `promised` returns each CPU's clock in Hz.
+/// The CPUs below their advertised clock, worst first. `promised` returns each CPU's advertised clock in Hz.
 pub(super) fn below<'a>(
     case: &Case<'a>,
     active: &str,
@@ -79,11 +80,11 @@ fn find_slow(case: &Case) -> Option<Finding> {
     Some(Finding { confidence, ..finding })
 }
 
-/// CPUs with a limit this far below the others count as limited, regardless of the machine's kinds of core.
+/// CPUs with a limit this far below the others count as limited, regardless of the machine's core types.
 const FAR_BELOW: f64 = 1.0 / 3.0;
 
-/// Whether CPUs of equal cores have different limits: the design has one kind of core, or at most a quarter of the CPUs are below all others,
-/// which are alike; slow cores are never so few.
+/// Whether CPUs of equal cores have different limits. This is the case if the design has one core type, or if at most a quarter of the CPUs
+/// are below all others and those have the same limit: no hybrid processor has so few slow cores.
 fn are_equal_cores(case: &Case, highest: f64) -> bool {
     let design = cores::of_machine(&case.record.machine);
     let has_one_kind = |known: &cores::KnownBy| known.vendor.is_some() && known.kind.is_none();
@@ -96,9 +97,9 @@ fn are_equal_cores(case: &Case, highest: f64) -> bool {
     design.is_some_and(|core| core.known_by.iter().all(has_one_kind)) || limits.len() == 2 && slow * 3 <= fast
 }
 
-/// Limits of the clock below what the CPUs advertise, or below that of others, if no clock was measured.
+/// Clock limits below the advertised clock or below the limit of other CPUs, if no clock was measured.
 ///
-/// Modelled: 1 − limit ÷ advertised clock. With boost off, drivers lower the limit to the base clock, which is another finding.
+/// Modelled: 1 − limit ÷ advertised clock. If boost is off, drivers lower the limit to the base clock; that is a separate finding.
 pub(super) fn find_limited(case: &Case) -> Option<Finding> {
     let (machine, before) = (&case.record.machine, &case.record.conditions.before);
     if machine.is_virtual() {
@@ -107,7 +108,7 @@ pub(super) fn find_limited(case: &Case) -> Option<Finding> {
     let boosts = before.boost != Some(false);
     let measured = cpus_of(case.clocks("scalar", "one"));
     let highest = before.clocks.iter().filter_map(|setting| setting.max_hz).max()? as f64;
-    // Kinds of cores have limits of their own: then the machine's highest clock is that of the fast ones.
+    // Core types have separate limits, and the machine's highest clock is that of the fast cores.
     let are_alike = before.clocks.iter().all(|setting| setting.max_hz.is_none_or(|hz| hz as f64 == highest));
     let equal_cores = are_equal_cores(case, highest);
     let limits = before.clocks.iter().filter_map(|setting| {
@@ -115,7 +116,7 @@ pub(super) fn find_limited(case: &Case) -> Option<Finding> {
         let cpu = cpu.filter(|_| setting.cpus.iter().all(|cpu| !measured.contains(cpu)))?;
         let limit = setting.max_hz? as f64;
         let known = machine.cpu(cpu);
-        // Since Linux 5.11 acpi-cpufreq advertises the boost clock, and its highest limit is still that of the base clock, which includes
+        // Since Linux 5.11, acpi-cpufreq advertises the boost clock, but its highest limit is still the base clock, which includes
         // boost (acpi-cpufreq.c, acpi_cpufreq_cpu_init).
         let of_all = if boosts { machine.processor.base_hz } else { base_hz(case.record) };
         let base = known.and_then(|cpu| cpu.base_hz).or(of_all).map(|hz| hz as f64);
@@ -145,7 +146,7 @@ pub(super) fn find_limited(case: &Case) -> Option<Finding> {
             hz_reported(case, cpu, "max_hz", |cpu| cpu.max_hz),
         ),
         false => (
-            text!("other CPUs may reach {could_be}", could_be = could_be.clone()),
+            text!("other CPUs can reach {could_be}", could_be = could_be.clone()),
             "conditions.before.clocks[].max_hz".to_owned(),
         ),
     };
@@ -267,7 +268,7 @@ mod tests {
             set(&mut record, "schedutil", hz).driver = Some("acpi-cpufreq".to_owned());
             assert_eq!(found(&record, RULE).len(), findings, "{hz}");
         }
-        // Of cores of two kinds the machine's highest clock is that of the fast ones.
+        // With two core types, the machine's highest clock is that of the fast cores.
         record.machine.cpus.push(record::machine::Cpu {
             id: 1,
             online: true,
@@ -276,7 +277,7 @@ mod tests {
         });
         set(&mut record, "powersave", 2_000_000_000);
         assert_eq!(found(&record, RULE), []);
-        // Nor are policies of one machine that differ, of which nothing tells kinds.
+        // Policies that differ are not limits either, if nothing indicates the core types.
         record.machine.cpus.pop();
         let slow = ClockSetting {
             cpus: [1].into_iter().collect(),
@@ -286,11 +287,11 @@ mod tests {
         set(&mut record, "powersave", 4_000_000_000);
         record.conditions.before.clocks.push(slow);
         assert_eq!(found(&record, RULE), []);
-        // The only slow one of several is no kind of core.
+        // A single slow CPU among several is not a separate core type.
         record.conditions.before.clocks[0].cpus = [0, 2, 3].into_iter().collect();
         assert_eq!(found(&record, RULE)[0].place, Some("CPU 1".into()));
         record.conditions.before.clocks[0].cpus = [0].into_iter().collect();
-        // Far below the others no kind of core is.
+        // No core type is this far below the others.
         record.conditions.before.clocks[1].max_hz = Some(400_000_000);
         assert_eq!(found(&record, RULE)[0].place, Some("CPU 1".into()));
     }
@@ -305,7 +306,7 @@ mod tests {
         assert_eq!(found(&record, RULE), [], "drivers lower the limit to the base clock");
         set(&mut record, "powersave", 1_600_000_000);
         assert!((share_of(&found(&record, RULE)[0].loss) - 0.2).abs() < 1e-9);
-        // Without a base clock a limit may be that of the driver, unless it is also the least.
+        // Without a base clock, a limit may be the driver's, unless it equals the minimum clock.
         record.machine.processor.base_hz = None;
         assert_eq!(found(&record, RULE), []);
         let note = &found(&record, super::super::boost_off::RULE)[0];

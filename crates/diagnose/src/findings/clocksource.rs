@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 
-/// The cost of reading the clock, and the clocksource behind it.
+/// The cost of reading the clock, and the clocksource that causes this cost.
 ///
 /// Modelled: the loss relative to published costs of reading it in user space.
 pub(super) const RULE: Rule = Rule { name: "clocksource", find };
@@ -32,7 +32,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let loss = read.map_or_else(unmeasured, |read| cost_above(&read.summary, VDSO_NS));
     let what = match (source.map(str::to_owned), read) {
         (Some(source), Some(read)) => {
-            text!("reading the clock ({source}) takes {read}: it is not readable in user space")
+            text!("reading the clock ({source}) takes {read}: user space cannot read it directly")
         }
         (Some(source), None) => text!("clocksource {source} requires a system call for each reading"),
         (None, _) => text!("reading the clock requires a system call"),
@@ -59,8 +59,8 @@ pub(super) fn cite_source(source: &str) -> Evidence {
     cite_fact(text!("clocksource {source}"), "conditions.before.clocksource")
 }
 
-/// The cost of a reading. If the clocksource's name already shows that it is slow, doubt about the exact cost does not weaken the finding:
-/// the doubt is then part of the text and not attached to the result.
+/// The cost of a reading. If the name of the clocksource already shows that readings are slow, doubt about the exact cost does not weaken
+/// the finding; the doubt is then part of the text instead of being attached to the result.
 fn cite_read(read: &Measurement, known_slow: bool) -> Evidence {
     let Some(doubt) = read.doubt.as_ref().filter(|_| known_slow) else {
         return cite_fact(text!("reading the clock takes {read}"), read);

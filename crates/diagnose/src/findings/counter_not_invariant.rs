@@ -1,4 +1,5 @@
-//! A cycle counter that changes its rate or stops: clocks and profilers based on it are wrong, and the kernel falls back to a slow clock.
+//! A cycle counter whose rate changes or that stops: clocks and profilers based on such a counter are wrong, and the kernel falls back to a
+//! slow clock.
 
 use super::clocksource;
 use super::prelude::*;
@@ -10,7 +11,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     if case.record.machine.processor.counter_invariant? {
         return None;
     }
-    // Programs that read it through the kernel's clock, in user space, lose nothing.
+    // Programs that read the kernel's clock in user space are not affected.
     let slow = !clocksource::RULE.findings(case).is_empty();
     let read = middle(case.figures_of(metrics::COST_CLOCK_READ)).filter(|_| !slow);
     let cite_read = |read| cite_fact(text!("reading the clock takes {read} (in user space)"), read);

@@ -30,7 +30,7 @@ fn find_smaller_quota(case: &Case) -> Option<Finding> {
         text!("a quota of {quota} CPUs throttles work on {allowed} CPUs", quota = &old)
     };
     let mut seen = vec![cite_quota(quota)];
-    let says = text!("{cpus} allowed, the number that programs detect");
+    let says = text!("{cpus} allowed (the number that programs detect)");
     seen.push(cite_fact(says, "machine.counts.cpus_allowed"));
     if let Some(periods) = throttled_periods(case) {
         seen.push(cite_periods(periods));
@@ -54,7 +54,7 @@ fn cite_periods(periods: u64) -> Evidence {
 }
 
 /// Periods in which a cgroup was throttled although its quota is not below the number of allowed CPUs: the quota belongs to a parent
-/// cgroup, or many threads ran simultaneously for short times.
+/// cgroup, or bursts of many threads exhausted the quota.
 fn find_throttled(case: &Case) -> Option<Finding> {
     if case.record.import.is_some() {
         return find_often_throttled(case);

@@ -31,7 +31,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         (now, format!("taskset -acp {now} PID"), finding)
     };
     let finding = finding
-        .cite(text!("{online} CPUs online, the number that many programs use"), "machine.counts.cpus_online")
+        .cite(text!("{online} CPUs online (the number that many programs use)"), "machine.counts.cpus_online")
         .mend_as(RULE.name)
         .undo((!now.is_empty()).then(|| Remedy::command(undo)));
     let others = machine.cpus.iter().filter(|cpu| cpu.online && !cpu.allowed).map(|cpu| cpu.id);
@@ -39,7 +39,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     if others.is_empty() || !others.is_subset(&machine.kernel.isolated) {
         return Some(vec![finding]);
     }
-    // They are reserved for programs assigned to them by name.
+    // Isolated CPUs are reserved for programs that are explicitly assigned to them.
     let says = text!("CPUs {others} were isolated at boot");
     Some(vec![finding.felt_by(Relevance::None).cite(says, "machine.kernel.isolated")])
 }

@@ -1,4 +1,4 @@
-//! Builds a finding: a rule sets the subject and the cost, then adds place, evidence and remedies one by one.
+//! Builds a finding: a rule sets its subject and cost, then adds the place, evidence and remedies one by one.
 
 use std::borrow::BorrowMut;
 
@@ -34,7 +34,7 @@ pub(super) fn remedies(section: &str) -> Vec<Remedy> {
     read_section(section).0
 }
 
-/// Why a cost is unknown.
+/// The reason why a cost is unknown.
 pub(super) fn reason(section: &str) -> Text {
     let cost = rows(REMEDIES, section).into_iter().find_map(|row| row.first()?.strip_prefix("cost: "));
     cost.map_or_else(Text::default, |cost| template(cost).into())
@@ -69,7 +69,7 @@ impl Rule {
         self.report_fact_as(self.name, severity, what)
     }
 
-    /// The same with the reason from this section.
+    /// The same, with the reason from a given section of the table.
     pub(super) fn report_fact_as(&self, section: &str, severity: Severity, what: Text) -> Finding {
         let loss = Verdict::NotMeasurable { reason: reason(section) };
         Finding { severity, ..self.report_model(loss, what) }
@@ -94,7 +94,7 @@ pub(super) trait Draft: BorrowMut<Finding> + Sized {
         self.cite_all([cite_fact(says, from)])
     }
 
-    /// Adds evidence if `seen` is present.
+    /// Adds evidence if `seen` has a value.
     fn cite_some<T>(self, seen: Option<T>, from: &str, says: impl FnOnce(T) -> Text) -> Self {
         self.cite_all(seen.map(|seen| cite_fact(says(seen), from)))
     }
@@ -128,7 +128,8 @@ pub(super) trait Draft: BorrowMut<Finding> + Sized {
         self
     }
 
-    /// Adds a condition under which there is no loss and which the record does not exclude: then it is no more than a warning.
+    /// Adds a condition under which there would be no loss, if the record does not exclude this condition; the finding is then at most a
+    /// warning.
     fn doubt(mut self, unless: Text) -> Self {
         let finding = self.borrow_mut();
         finding.what.push(unless);
@@ -137,12 +138,12 @@ pub(super) trait Draft: BorrowMut<Finding> + Sized {
         self
     }
 
-    /// Sets which programs are affected, which decides the severity of the loss.
+    /// Sets which programs are affected; this decides the severity of the loss.
     fn felt_by(mut self, relevance: Relevance) -> Self {
         let finding = self.borrow_mut();
         finding.relevance = relevance;
         let share = share_of(&finding.loss);
-        // The rule sets the severity of an unknown loss.
+        // If the loss is unknown, the rule sets the severity.
         if share != 0.0 || relevance == Relevance::None {
             finding.severity = severity(weight(share, relevance));
         }

@@ -1,13 +1,13 @@
-//! CPUs in several packages or dies that Linux does not report, and domains reported by Linux that do not exist.
+//! CPUs in several packages or dies that Linux does not show, and domains that Linux shows but that do not exist.
 
 use record::shape::Topology;
 
 use super::prelude::*;
 
-/// Domains found by placement checks, compared with those reported by Linux.
+/// Domains detected by placement checks, compared with those that Linux shows.
 pub(super) const RULE: Rule = Rule { name: "hidden-domains", find };
 
-/// Minimum number of checks to exclude chance.
+/// Minimum number of placement checks to exclude chance.
 const LEAST: u64 = 2;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
@@ -40,7 +40,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         let what = text!("{pairs} pairs of CPUs that Linux shows as SMT siblings do not contend", pairs);
         RULE.report_fact_as("hidden-domains siblings", Severity::Note, what)
             .cite(
-                text!("each is as fast with the other busy as with it idle"),
+                text!("each is equally fast whether the other is busy or idle"),
                 "diagnosis.shape.siblings_not_confirmed",
             )
             .mend_as("hidden-domains siblings")

@@ -9,7 +9,7 @@ pub(super) const ENABLED: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 /// The refusal that the latency measurement lifted.
 pub(super) const LIFTED: &str = "latency huge pages";
 
-/// Whether huge pages were refused to this process, but measured nevertheless.
+/// Whether huge pages were refused to this process but measured nevertheless.
 pub(super) fn is_refusal_lifted(case: &Case) -> bool {
     case.record.coverage.iter().any(|coverage| coverage.what == LIFTED && coverage.state == State::Degraded)
 }

@@ -5,17 +5,17 @@ use super::huge_pages::{LIFTED, is_refusal_lifted};
 use super::prelude::*;
 use crate::resources::{Walk, beyond, last_cache};
 
-/// Transparent huge pages that are refused to this process, with the measured cost if the measurement could lift the refusal temporarily;
-/// or that are disabled, in which case nothing could be measured on 2 MiB pages.
+/// Transparent huge pages that are refused to this process, with the measured cost if the measurement could temporarily lift the refusal,
+/// or that are disabled, so that nothing could be measured on 2 MiB pages.
 ///
-/// In that case, modelled: a page walk for a large working set reads one page-table entry from the last-level cache and, under a
-/// hypervisor, whose table is walked as well, a second entry. The interval is from half to twice the model: entries of smaller sets are in
-/// nearer caches, entries of larger sets are in memory.
+/// In the latter case, the cost is modelled: a page walk for a large working set reads one page-table entry from the last-level cache.
+/// Under a hypervisor, the walk of the hypervisor's page table reads a second entry. The interval is from half to twice the modelled cost,
+/// because the entries for smaller working sets are in nearer caches, and those for larger ones are in memory.
 pub(super) const RULE: Rule = Rule { name: "huge-pages-refused", find };
 
 const WHAT: Template = Template {
     code: "huge-pages-refused-what",
-    words: "huge pages are refused: large working sets lose time to page walks",
+    words: "huge pages are refused: page walks slow down large working sets",
 };
 
 /// The remedy if the parent process refused them.
@@ -30,7 +30,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![found.felt_by(Relevance::Some)])
 }
 
-/// Both page sizes as measured; programs started in the same way only get small pages.
+/// The results on both page sizes. Programs started in the same way get only small pages.
 fn measure_refusal(case: &Case) -> Option<Finding> {
     if !is_refusal_lifted(case) {
         return None;
@@ -54,18 +54,18 @@ fn working_set(m: &Measurement) -> Value {
     m.labels.count(Label::Bytes).map_or(Value::from("memory"), Value::Bytes)
 }
 
-/// The place where they are missing.
+/// The accesses for which huge pages are missing.
 fn describe_place(m: &Measurement) -> Text {
     text!("random loads over {size}", size = working_set(m))
 }
 
-/// The load latency without them.
+/// The load latency without huge pages.
 fn cite_small_pages(latency: &Measurement) -> Evidence {
     let size = working_set(latency);
     cite_fact(text!("a load from {size} on 4 KiB pages: {latency}"), latency)
 }
 
-/// The evidence that they are refused.
+/// The evidence that huge pages are refused.
 fn cite_refusal(case: &Case) -> Option<Evidence> {
     if case.record.conditions.before.thp.as_deref() == Some("never") {
         return Some(cite_fact(text!("THP: never"), "conditions.before.thp"));
@@ -89,7 +89,7 @@ fn model_refusal(case: &Case) -> Option<Finding> {
         .max_by_key(|m| m.labels.count(Label::Bytes))?;
     let cache = last_cache(case.levels())?;
     let reads = if case.record.machine.is_virtual() { 2.0 } else { 1.0 };
-    // The load itself takes longer than one from the last-level cache.
+    // The load itself takes longer than a load from the last-level cache.
     let most = 1.0 - cache.latency_ns / largest.value();
     let share = (reads * cache.latency_ns / largest.value()).min(most);
     let loss = costs(verdict(share, (share / 2.0, (share * 2.0).min(most))))?;

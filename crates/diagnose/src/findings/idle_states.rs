@@ -1,21 +1,21 @@
-//! Wake-ups that are slow because CPUs enter deep idle states in between.
+//! Wake-ups that are slow because CPUs enter deep idle states between them.
 
 use record::machine::IdleState;
 
 use super::prelude::*;
 use super::timer_slack::Gain;
 
-/// FIFO wake-up latency (without timer slack) on the machine as is, compared with idle states disabled.
+/// FIFO wake-up latency (without timer slack) with current settings, compared with deep idle states disabled.
 pub(super) const RULE: Rule = Rule { name: "idle-states", find };
 
-/// Smaller ratios between the longest wake-ups are due to chance: each is one wake-up in thousands.
+/// A smaller ratio between the longest wake-ups is due to chance, because each is a single wake-up among thousands.
 const TAIL: f64 = 3.0;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let gain = Gain::find(case, "fifo")?;
     let saved = Value::Figure(gain.ns, "ns");
     let is_virtual = case.record.machine.is_virtual();
-    // A virtual CPU that polls in place of halting uses its share of the host, which may stop it then.
+    // A vCPU that polls instead of halting uses up its share of the host's CPU time, and the host may then stop it.
     let [before, after] = [gain.as_is, gain.tuned].map(|m| m.summary.max);
     let tail = (after > TAIL * before).then_some(after / before);
     let saved = || saved.clone();
@@ -54,7 +54,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         finding = finding.cite(says, gain.tuned);
         finding.confidence = finding.confidence.min(Confidence::Medium);
     }
-    // A guest's exit latencies are its driver's guess; the hypervisor decides when it goes on.
+    // The exit latencies in a guest are the driver's guess; the hypervisor decides when the vCPU resumes.
     let own = if is_virtual { &[][..] } else { states };
     let deepest = own.iter().rposition(|state| state.disabled != Some(true));
     if let Some((at, exit)) = deepest.and_then(|at| Some((at, own[at].exit_ns?))) {
@@ -65,17 +65,17 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![finding])
 }
 
-/// Whether disabled states are really not entered: the governor haltpoll polls and halts regardless (drivers/cpuidle/governors/haltpoll.c).
+/// Whether disabling idle states has an effect: the haltpoll governor polls and halts regardless (drivers/cpuidle/governors/haltpoll.c).
 fn heeds_disabled(case: &Case) -> bool {
     case.record.machine.idle.governor.as_deref() != Some("haltpoll")
 }
 
-/// How long the governor haltpoll polls before it halts, ns.
+/// How long the haltpoll governor polls before it halts the CPU, ns.
 const POLL_NS: &str = "/sys/module/haltpoll/parameters/guest_halt_poll_ns";
 /// The kernel command-line option that sets this time.
 const POLL_OPTION: &str = "haltpoll.guest_halt_poll_ns=";
 
-/// The remedy of a guest whose governor polls briefly before halting, which wastes less host time than never halting.
+/// The remedy for a guest whose governor polls briefly before halting; polling uses less host time this way than without halting.
 fn poll_briefly(case: &Case) -> Option<Remedy> {
     let may = case.record.machine.is_virtual() && !heeds_disabled(case);
     remedies("idle-states poll").pop().filter(|_| may)
@@ -92,7 +92,7 @@ fn remedy(case: &Case, states: &[IdleState]) -> Vec<Remedy> {
     let for_one = format!("sudo linespeed quiet {} -- COMMAND", knob.name());
     let mut all = vec![Remedy::both(text!("for one command"), for_one).sets(KnobValue::as_quiet(knob))];
     all.extend(remedies(RULE.name));
-    // A guest without idle states has none to disable: its halt belongs to the hypervisor.
+    // A guest without idle states has none to disable, because the hypervisor handles halts.
     if heeds_disabled(case) && (!case.record.machine.is_virtual() || !states.is_empty()) {
         let until_boot = text!("until the next boot");
         all.push(Remedy::both(until_boot, format!("sudo cpupower idle-set -D {}", shallowest_us(states))));
@@ -100,14 +100,14 @@ fn remedy(case: &Case, states: &[IdleState]) -> Vec<Remedy> {
     all
 }
 
-/// The exit latency of the first sleep state, µs: `cpupower idle-set -D` disables this and deeper states, like the measured request for a latency
-/// of 0.
+/// The exit latency of the first sleep state, µs. `cpupower idle-set -D` disables this state and deeper ones, which matches the measured
+/// latency request of 0.
 fn shallowest_us(states: &[IdleState]) -> u64 {
     let exits = states.iter().filter_map(|state| state.exit_ns).filter(|ns| *ns > 0);
     exits.min().map_or(1, |ns| (ns / 1000).max(1))
 }
 
-/// Enables all states again, except those that were disabled before.
+/// The command that enables all states again, except those that were disabled before.
 fn restore_states(states: &[IdleState]) -> Remedy {
     let off = states.iter().enumerate().filter(|(_, state)| state.disabled == Some(true));
     let off: String = off.map(|(at, _)| format!("; sudo cpupower idle-set -d {at}")).collect();
@@ -136,7 +136,7 @@ mod tests {
         let (poll, shallow) = (0, 2_000);
         let states = [poll, shallow].map(|exit| IdleState { exit_ns: Some(exit), ..IdleState::default() });
         record.machine.idle_states.splice(0..0, states);
-        // From the first that sleeps on, as it was measured.
+        // All states from the first sleep state on, as in the measurement.
         assert!(found(&record, RULE)[0].remedy[2].to_string().ends_with("-D 2"));
         record.machine.idle.governor = Some("haltpoll".to_owned());
         let heedless = &found(&record, RULE)[0];
@@ -169,7 +169,7 @@ mod tests {
         }
         assert!(!cited && before > Confidence::Medium);
         assert_eq!(cites(&record), (true, Confidence::Medium));
-        // What makes it worse says so first, and names what does not.
+        // If polling makes the longest wake-up worse, the finding states this first.
         record.machine.virtualization.hypervisor = Some("kvm".to_owned());
         record.machine.idle.governor = Some("haltpoll".to_owned());
         record.machine.kernel.options = vec!["haltpoll.guest_halt_poll_ns=0".to_owned()];

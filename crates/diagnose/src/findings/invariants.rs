@@ -140,7 +140,7 @@ fn is_at(m: &Measurement, from: &str) -> bool {
     if words.next() != Some(m.metric.name()) {
         return false;
     }
-    // Values may have spaces in them.
+    // Values may contain spaces.
     let place = locate_figure(m);
     let held = |word: &str| match word.strip_prefix("detail.") {
         Some(name) => m.detail.has_name(name),

@@ -1,10 +1,10 @@
-//! Lines of the kernel log that report a fault of the machine: a rejected clock, a failing part.
+//! Kernel log lines that report a machine fault: a rejected clocksource or a failing component.
 
 use super::needs::RULES as TABLE;
 use super::prelude::*;
 use crate::tables::sentences;
 
-/// The rules for all kinds of lines. A log without any of these lines provides no more information than a missing log.
+/// The rules, one per kind of line. A log without any of these lines provides no more information than a missing log.
 pub(super) const RULES: [Rule; 4] = [
     Rule { name: "tsc-unstable", find: |case| find(case, "tsc-unstable", Severity::Warning) },
     Rule { name: "machine-check", find: |case| find(case, "machine-check", Severity::Warning) },
@@ -12,14 +12,14 @@ pub(super) const RULES: [Rule; 4] = [
     Rule { name: "memory-uncorrected", find: |case| find(case, "memory-uncorrected", Severity::Serious) },
 ];
 
-/// The place of the note on a rule's line in a record, the note, and the finding.
+/// For a rule's kernel log line: the place of its note in the record, the note itself, and the finding.
 fn find_note<'a>(case: &Case<'a>, rule: &str) -> Option<(usize, &'a Text, Template)> {
     let [note, what] = sentences(TABLE, "kernel-log", rule)[..] else { return None };
     let mut notes = case.record.machine.notes.iter().enumerate();
     notes.find(|(_, said)| said.is(&note)).map(|(at, said)| (at, said, what))
 }
 
-/// Whether a record has a note of any such line.
+/// Whether a record has a note about any such line.
 pub(super) fn has_faults(case: &Case) -> bool {
     RULES.iter().any(|rule| find_note(case, rule.name).is_some())
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::prelude::*;
 use crate::memory_channels::{self, rated_mt_s};
 
-/// Devices rated, or configured, for different speeds.
+/// Devices with different rated or configured speeds.
 ///
 /// Modelled: memory is interleaved evenly over its channels, so all channels run at the speed of the slowest: 1 −
 /// slowest ÷ mean.
@@ -35,7 +35,7 @@ pub(super) fn slowest_rated(machine: &Machine) -> Option<u32> {
 fn speeds(of: impl Iterator<Item = u32>) -> BTreeMap<u32, usize> {
     let mut speeds = BTreeMap::new();
     for speed in of.filter(|speed| *speed > 0) {
-        // What differs by rounding alone is one speed.
+        // Speeds that differ only by rounding count as equal.
         let known = speeds.range(speed.saturating_sub(ROUNDING)..=speed.saturating_add(ROUNDING)).next();
         let speed = known.map_or(speed, |(known, _)| *known);
         *speeds.entry(speed).or_insert(0usize) += 1;
@@ -45,13 +45,13 @@ fn speeds(of: impl Iterator<Item = u32>) -> BTreeMap<u32, usize> {
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let machine = &case.record.machine;
-    // A guest's devices are invented; a truncated list does not cover all.
+    // A guest's devices are invented, and a truncated list is incomplete.
     if memory_channels::are_made_up(machine) || !memory_channels::is_whole(machine) {
         return None;
     }
     let rated = speeds(memory_channels::populated(machine).filter_map(|device| rated_mt_s(machine, device)));
     let configured = speeds(memory_channels::populated(machine).filter_map(memory_channels::running_mt_s));
-    // Their present speed is the fact; if all run alike, their rating is the reason.
+    // The configured speeds are used if they differ; if all devices run at the same speed, the ratings are used.
     let (speeds, what, from) = if configured.len() > 1 {
         (configured, RUNNING, "machine.memory_devices[].configured_mt_s")
     } else {
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn speeds_that_differ_by_rounding_are_one() {
         assert_eq!(found(&record_with(&[(2934, 2933), (2933, 2933)]), RULE), []);
-        // All are held down alike, by something else than the slowest of them.
+        // All devices are limited equally, by something other than the slowest device.
         assert_eq!(found(&record_with(&[(3200, 3200), (3200, 3200)]), RULE), []);
     }
 

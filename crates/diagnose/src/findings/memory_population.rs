@@ -1,4 +1,4 @@
-//! Memory channels or nodes with less memory than others, which leaves bandwidth unused.
+//! Memory channels or nodes that have less memory than others, so that bandwidth remains unused.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use record::machine::MemoryDevice;
 use super::prelude::*;
 use crate::memory_channels;
 
-/// Uneven memory between the channels of a node, or between nodes.
+/// Different amounts of memory on the channels of a node, or on nodes.
 ///
 /// Modelled: a program that accesses all memory evenly is limited by the fullest channel, so the lost share is 1 − mean ÷ maximum.
 pub(super) const RULE: Rule = Rule { name: "memory-population", find };
@@ -31,7 +31,7 @@ fn size_of(slot: &MemoryDevice) -> u64 {
     slot.bytes.unwrap_or(0)
 }
 
-/// The share lost by unevenness.
+/// The share of bandwidth lost because of uneven amounts.
 fn uneven(sizes: impl Iterator<Item = u64>) -> f64 {
     let sizes: Vec<f64> = sizes.map(|size| size as f64).collect();
     let most = sizes.iter().copied().fold(0.0, f64::max);
@@ -44,7 +44,7 @@ fn uneven(sizes: impl Iterator<Item = u64>) -> f64 {
 /// Bytes of each channel, by node.
 type Channels = BTreeMap<Option<u32>, BTreeMap<String, u64>>;
 
-/// `None` if the channel of any slot is unknown: an apparently empty channel may then be populated.
+/// `None` if the channel of any slot is unknown, because an apparently empty channel may then be populated.
 fn channels(slots: &[&MemoryDevice]) -> Option<Channels> {
     let mut nodes = Channels::new();
     for slot in slots.iter().filter(|slot| is_a_slot(slots, slot)) {
@@ -55,7 +55,7 @@ fn channels(slots: &[&MemoryDevice]) -> Option<Channels> {
         let sum = nodes.entry(slot.node).or_default().entry(channel.to_owned()).or_insert(0);
         *sum = sum.saturating_add(size_of(slot));
     }
-    // No processor has an odd number of channels beyond three: a name was read wrong.
+    // No processor has more than three channels and an odd number of them, so a name was misread.
     nodes.retain(|_, channels| channels.len() <= 3 || channels.len().is_multiple_of(2));
     Some(nodes)
 }
@@ -67,14 +67,14 @@ fn controller(slot: &MemoryDevice) -> Option<&str> {
     (slot.node.is_none() && controller.starts_with("MC")).then_some(controller)
 }
 
-/// Whether a device is as wide as the controller with this prefix.
+/// Whether a device is as wide as the controller whose name has this prefix.
 fn fills(device: &MemoryDevice, of: &str) -> bool {
     let is_alike = controller(device).is_some_and(|controller| controller.len() == of.len());
     is_alike && size_of(device) > 0 && device.data_bits.is_none_or(|bits| bits >= 64)
 }
 
-/// Whether an empty entry of the firmware's table is a slot: its name must have the form of populated slots' names, and on client machines
-/// its form factor must be known.
+/// Whether an empty entry in the firmware's table is a real slot: its name must have the same form as the names of populated slots and, on
+/// client machines, its form factor must be known.
 fn is_a_slot(slots: &[&MemoryDevice], slot: &MemoryDevice) -> bool {
     let letters = |word: &str| word.chars().filter(char::is_ascii_alphabetic).count();
     let shape = |device: &MemoryDevice| -> Option<Vec<usize>> {
@@ -102,7 +102,7 @@ fn find_uneven(node: Option<u32>, channels: &BTreeMap<String, u64>, machine: &Ma
     let most = memory_channels::of_processor(machine, "mem.channels")
         .zip(sockets)
         .map(|(of_socket, sockets)| of_socket as usize * sockets as usize);
-    // Boards have more slots than the processor has channels, each with a letter of its own.
+    // Some boards have more slots than the processor has channels, each slot with its own letter.
     if most.is_some_and(|most| channels.len() > most) {
         return None;
     }
@@ -112,7 +112,7 @@ fn find_uneven(node: Option<u32>, channels: &BTreeMap<String, u64>, machine: &Ma
     let what = match empty.len() {
         0 => text!(
             "memory-population-uneven",
-            "memory channels have different amounts of memory: the fullest carry more than their share of traffic"
+            "memory channels have different amounts of memory: the fullest channels carry a higher share of the traffic"
         ),
         1 => text!("1 of {channels} memory channels is empty", channels = channels.len()),
         empty => text!("{empty} of {channels} memory channels are empty", channels = channels.len()),
@@ -125,7 +125,7 @@ fn find_uneven(node: Option<u32>, channels: &BTreeMap<String, u64>, machine: &Ma
         (Some(node), 1) => Some(text!("node or package {node}, channel {empty}")),
         (Some(node), _) => Some(text!("node or package {node}, channels {empty}")),
     };
-    // Memory beyond the smallest channel's share has less bandwidth, and only programs that use as much notice it.
+    // Memory beyond the size of the smallest channel has less bandwidth, which affects only programs that use this much memory.
     let relevance = if channels.values().all(|size| *size > 0) { Relevance::Some } else { Relevance::All };
     let finding = RULE.report_model(loss, what).felt_by(relevance).locate(place);
     let finding = finding.cite(list_sizes(channels), "machine.memory_devices[].channel and .bytes");
@@ -141,7 +141,7 @@ fn find_uneven_nodes(machine: &Machine, slots: &[&MemoryDevice]) -> Option<Findi
         let sum = nodes.entry(slot.node?).or_insert(0);
         *sum = sum.saturating_add(size_of(slot));
     }
-    // A board has slots for absent processors.
+    // A board also has slots for absent processors.
     if machine.counts.packages.or(machine.counts.nodes).is_none_or(|there| (there as usize) < nodes.len()) {
         nodes.retain(|_, size| *size > 0);
     }
@@ -175,7 +175,7 @@ mod tests {
         assert!((crate::figures::share_of(&finding.loss) - 1.0 / 3.0).abs() < 1e-9);
     }
 
-    /// Boards for other processors have more slots than this one has channels.
+    /// Boards for other processors have more slots than this processor has channels.
     #[test]
     fn slots_beyond_the_processor_s_channels_are_none() {
         let mut record = machine(1);
@@ -244,11 +244,11 @@ mod tests {
             slot("Controller1-ChannelB-DIMM0", "MC1 CHANNEL B", 0),
         ];
         assert_eq!(found(&record, RULE), []);
-        // A processor with one controller, in whose table another stands.
+        // A processor with one controller, although the firmware's table lists two.
         record.machine.memory_devices[2].bytes = Some(0);
         record.machine.memory_devices[2].locator = Some("Controller1-ChannelA-DIMM0".to_owned());
         assert_eq!(found(&record, RULE), []);
-        // A server's are channels, seven of which no processor has.
+        // On a server, these are channels, and no processor has seven of them.
         let named = |name: &&str| device(name, name, if *name == "G" { 0 } else { 16 });
         record.machine.memory_devices = ["A", "B", "C", "D", "E", "F", "G"].iter().map(named).collect();
         assert_eq!(found(&record, RULE), []);

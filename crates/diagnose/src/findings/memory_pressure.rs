@@ -1,18 +1,18 @@
-//! Tasks that wait for memory to be freed.
+//! Tasks that wait for the kernel to free memory.
 
 use super::prelude::*;
 
-/// Pressure stall information for memory: the share of time in which some task waited.
+/// Pressure stall information for memory: the share of time during which at least one task waited.
 pub(super) const RULE: Rule = Rule { name: "memory-pressure", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
-    // What the run itself causes by its arrays is not a finding about the machine.
+    // Pressure that the run itself causes with its arrays is not a finding about the machine.
     let share = *case.record.conditions.before.pressure.get("memory")?;
     let loss = modelled(share)?;
     let share = Value::Share(share);
     let says = text!("at least one task waited {share} of the time", share = share.clone());
     let finding = RULE
-        .report_loss(loss, text!("tasks wait for memory {share} of the time"))
+        .report_loss(loss, text!("tasks waited for memory {share} of the time"))
         .cite(says, "conditions.before.pressure.memory");
     Some(vec![finding])
 }

@@ -6,12 +6,13 @@ use super::memory_mixed::{ROUNDING, slowest_rated};
 use super::prelude::*;
 use crate::memory_channels;
 
-/// Configured MT/s below what devices and processor support, one finding for each group of similar devices. Devices slowed by a slower neighbour
-/// belong to `memory-mixed`. A processor may support less than its design, and less with several devices per channel: if that is unknown, the
-/// finding is no more than a warning.
+/// A configured MT/s below the maximum of both devices and processor, with one finding for each group of similar
+/// devices. Devices that a slower neighbor slows down belong to `memory-mixed`. A processor may support less than the
+/// maximum of its design, and less with several devices per channel; if its maximum is unknown, the finding is at most
+/// a warning.
 pub(super) const RULE: Rule = Rule { name: "memory-speed", find };
 
-/// Maximum number of devices listed by name; the others are counted.
+/// Maximum number of devices listed by name; the rest are counted.
 const NAMED: usize = 4;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
@@ -25,7 +26,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         let possible = memory_channels::rated_mt_s(machine, device);
         if let (Some(rated), Some(configured)) = (possible, memory_channels::running_mt_s(device))
             && configured < rated.saturating_sub(ROUNDING)
-            // As fast as the slowest device allows.
+            // Devices that are as fast as the slowest one allows are excluded.
             && slowest.is_none_or(|slowest| configured.saturating_add(ROUNDING) < slowest)
         {
             let name = device.locator.clone().unwrap_or_else(|| format!("device {at}"));
@@ -36,7 +37,8 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(found.collect())
 }
 
-/// Whether the processor's highest speed is known and each channel has one device: several may have to run slower.
+/// Whether the processor's maximum speed is known and each channel has only one device; with several devices, a channel
+/// may have to run at a lower speed.
 fn is_supported(machine: &Machine) -> bool {
     let mut channels = BTreeSet::new();
     memory_channels::of_processor(machine, "mem.rate_max").is_some()
@@ -59,11 +61,11 @@ fn slow_devices(machine: &Machine, (rated, configured): (u32, u32), names: &[Str
     let finding = RULE
         .report_model(loss, what)
         .locate(place)
-        .cite(text!("devices and processor allow {rated} MT/s"), "machine.memory_devices[].rated_mt_s")
+        .cite(text!("devices and processor support {rated} MT/s"), "machine.memory_devices[].rated_mt_s")
         .cite(text!("configured to {configured} MT/s"), "machine.memory_devices[].configured_mt_s");
     Some(match is_supported(machine) {
         true => finding,
-        false => finding.doubt(text!("(unless the processor supports no more)")),
+        false => finding.doubt(text!("(unless the processor limits the speed)")),
     })
 }
 

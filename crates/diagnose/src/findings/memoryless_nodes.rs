@@ -7,8 +7,8 @@ use super::prelude::*;
 
 /// Nodes without memory on a machine with other nodes that have memory.
 ///
-/// Modelled: programs on their CPUs wait 1.5 to 1.8 times as long for memory, as between two packages in published results. In a guest,
-/// the host may have placed the memory anywhere.
+/// Modelled: programs on the CPUs of these nodes wait 1.5 to 1.8 times as long for memory, the published ratio for two packages. In a
+/// guest, the host may have placed the memory on any node.
 pub(super) const RULE: Rule = Rule { name: "memoryless-nodes", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
@@ -57,7 +57,7 @@ mod tests {
         record.machine.virtualization.hypervisor = Some("kvm".to_owned());
         assert_eq!(found(&record, RULE)[0].severity, Severity::Note);
         record.machine.virtualization.hypervisor = None;
-        // Memory of accelerators and of CXL; then sizes that nobody reports.
+        // Memory of accelerators and CXL devices, then nodes with unknown sizes.
         let cpus = std::mem::take(&mut record.machine.nodes[1].cpus);
         assert_eq!(found(&record, RULE), []);
         record.machine.nodes[1].cpus = cpus;

@@ -1,18 +1,18 @@
-//! Mitigations of processor flaws that slow down every kernel entry and exit.
+//! Mitigations for processor vulnerabilities that slow down every kernel entry and exit.
 
 use super::prelude::*;
 
 /// The cost of a system call with active mitigations on its path.
 ///
-/// Modelled: compared with 50 to 150 ns for a system call without page-table isolation in published results.
+/// Modelled: compared with the published 50 to 150 ns for a system call without page-table isolation.
 pub(super) const RULE: Rule = Rule { name: "mitigations", find };
 
 /// Published system call times without the mitigations below, ns.
 const WITHOUT_NS: (f64, f64) = (50.0, 150.0);
 
-/// Words of the kernel's reports (arch/x86/kernel/cpu/bugs.c, arch/arm64/kernel/proton-pack.c) that mean work on each
-/// entry or exit: page tables switched, speculation barriers, buffers and branch history cleared, guarded returns.
-/// Retpolines are left out: kernel entry has hardly any indirect branches.
+/// Words in the kernel's reports (arch/x86/kernel/cpu/bugs.c, arch/arm64/kernel/proton-pack.c) that indicate work on
+/// each entry or exit: page table switches, speculation barriers, clearing of buffers and branch history, guarded
+/// returns. Retpolines are not included, because kernel entry has hardly any indirect branches.
 const ON_THE_WAY: [&str; 10] = [
     "PTI",
     "IBRS",
@@ -22,14 +22,14 @@ const ON_THE_WAY: [&str; 10] = [
     "return thunks",
     "Safe RET",
     "Stuffing",
-    // x86: the loop that clears the history of branches. `Vulnerable, KVM: SW loop` does so for guests alone.
+    // x86: the loop that clears the history of branches. `Vulnerable, KVM: SW loop` does this only for guests.
     "BHI: SW loop",
-    // aarch64: the same, on the way in.
+    // aarch64: the same, at kernel entry.
     ", BHB",
 ];
 
-/// The complete report for flaws mitigated by a barrier at each entry; in other reports, the word refers to task
-/// switches.
+/// The complete report for a vulnerability that is mitigated by a barrier at each entry; in other reports, this word
+/// refers to task switches.
 const BARRIER: &str = "Mitigation: IBPB";
 
 /// Whether a report shows a mitigation at each kernel entry.
@@ -53,7 +53,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         text!("a system call takes {call}; mitigations on its path: {flaws}", flaws = flaws.join(", "));
     let finding = RULE
         .report_model(cost_above(&call.summary, WITHOUT_NS), what)
-        // Only programs that call the kernel often feel it, and it was chosen for safety.
+        // Only programs that often call the kernel are affected, and mitigations are on for security.
         .felt_by(Relevance::Few)
         .cite(text!("an empty system call takes {call}"), call)
         .cite_all(active.iter().map(|(flaw, report)| {

@@ -104,7 +104,8 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// The first requirement that the record does not meet; `None` if the rule can run, or if this machine cannot have what the rule looks for.
+    /// The first requirement that the record does not meet; `None` if the rule can run, or if this machine cannot have the problem that the
+    /// rule detects.
     pub fn missing(&self, case: &Case) -> Option<&'static str> {
         needs::missing(self.name, case)
     }
@@ -176,7 +177,7 @@ pub const RULES: &[Rule] = &[
     wakeup_outlier::RULE,
 ];
 
-/// A condition by its name, and whether it holds.
+/// The name of a condition, and the test for it.
 type Condition = (&'static str, fn(&Case) -> bool);
 
 /// Conditions that are used in `rules.txt`.
@@ -222,8 +223,8 @@ const ONE_CAUSE: [&[&str]; 2] = [
     &[stolen_by_hypervisor::RULE.name, steal::RULE.name],
 ];
 
-/// The findings of all rules, one per cause, ordered by the weight of their losses, which also decides the severity; then by the rule's
-/// name. CPU time lost to other processes comes first, since everything else was measured with the remaining time.
+/// The findings of all rules, one per cause, ordered by the weight of their losses (which also decides the severity), then by rule name.
+/// CPU time lost to other processes is listed first, because everything else was measured in the remaining time.
 pub(crate) fn findings(case: &Case) -> Vec<Finding> {
     let mut found: Vec<Finding> = RULES.iter().flat_map(|rule| rule.findings(case)).collect();
     for finding in &mut found {
@@ -249,7 +250,7 @@ pub(crate) fn findings(case: &Case) -> Vec<Finding> {
     found
 }
 
-/// The finding that several packages are shown as one node, if so.
+/// The finding that Linux shows several packages as one node, if this is the case.
 pub(crate) fn numa_off(index: &RecordIndex) -> Option<Finding> {
     numa_off::RULE.findings(&Case { index, numa: None }).into_iter().next()
 }
@@ -265,9 +266,9 @@ pub fn takes_from_tail(rule: &str) -> bool {
     rule == preemption::RULE.name
 }
 
-/// If the time that a busy thread lost to other processes was measured, it replaces the loss of the run, because the run-queue time of
-/// measuring threads includes waits for each other. Since the busy loops ran only for a part of the run, the total loss is limited to the
-/// time used by other processes.
+/// If the time that a busy thread lost to other processes was measured, this loss replaces the loss of the whole run, because the run-queue
+/// delay of measuring threads includes waits for each other. The busy loops ran only for part of the run, so the total loss is limited to
+/// the CPU time of other processes.
 fn prefer_busy_loops(case: &Case, found: &mut [Finding]) {
     let costs = |rule: &Rule| {
         let rule = rule.name;
@@ -291,8 +292,8 @@ fn prefer_busy_loops(case: &Case, found: &mut [Finding]) {
     (other.severity, other.place, other.loss, other.confidence) = (severity, place, loss, confidence);
 }
 
-/// Merges the findings of these rules into one: the first with a known cost, otherwise the first. Its cost is the highest measured cost,
-/// and the other findings become its evidence. A model counts only if nothing was measured.
+/// Merges the findings of these rules into one: the first finding with a known cost, or else the first one. The merged finding has the
+/// highest measured cost, and the other findings become its evidence. A modelled cost counts only if no cost was measured.
 fn merge(found: &mut Vec<Finding>, rules: &[&str]) {
     let rank = |finding: &Finding| rules.iter().position(|rule| *rule == finding.rule);
     let mut same: Vec<Finding> = found.extract_if(.., |finding| rank(finding).is_some()).collect();
@@ -300,12 +301,12 @@ fn merge(found: &mut Vec<Finding>, rules: &[&str]) {
     let mut same = same.into_iter();
     let Some(mut head) = same.next() else { return };
     for finding in same {
-        // Of several losses of one thing the largest counts; shares of CPU time and of bandwidth are two things.
+        // Of several losses of one quantity, the largest counts; shares of CPU time and of bandwidth are different quantities.
         let is_dearer = finding.resource == head.resource && share_of(&finding.loss) > share_of(&head.loss);
         if finding.measured && (!head.measured || is_dearer) {
             let Finding { severity, place, loss, relevance, measured, confidence, resource, .. } =
                 finding.clone();
-            // The CPUs that lose time are worth naming; a resource belongs to all of them.
+            // The CPUs that lose time are listed; a resource concerns all CPUs.
             let place = if resource.is_none() { place } else { head.place };
             head = Finding { severity, place, loss, relevance, measured, confidence, resource, ..head };
         }
@@ -315,9 +316,8 @@ fn merge(found: &mut Vec<Finding>, rules: &[&str]) {
     found.push(head);
 }
 
-/// Drops the finding of an atypical headline if another finding on the same resource costs as much and is therefore the
-/// cause. Memory latency is judged by loads on
-/// huge pages, which are not affected by the causes of the other findings about it.
+/// Drops the finding about an atypical headline if another finding about the same resource costs as much and is therefore the cause. Memory
+/// latency is excluded: it is judged by loads on huge pages, which the causes of the other findings do not affect.
 fn drop_explained(found: &mut Vec<Finding>) {
     let costs: Vec<(Option<String>, f64)> = found
         .iter()
@@ -341,9 +341,9 @@ pub(crate) fn not_looked_for(case: &Case) -> Vec<NotLookedFor> {
     RULES.iter().filter_map(unreported).collect()
 }
 
-/// A finding that relies on an unreliable measurement becomes a note, with that remark. If the only reason is noise, its severity is that of the
-/// smallest loss compatible with the noise, at most a warning. A finding that relies on a single sample, as is common in other tools' results, is
-/// less certain than its interval suggests.
+/// A finding that relies on an unreliable measurement becomes a note with a remark about the doubt. If noise is the only doubt, the
+/// severity is that of the smallest loss compatible with the noise, at most a warning. A finding that relies on a single sample, as is
+/// common in other tools' results, is less certain than its interval suggests.
 fn weaken(case: &Case, finding: &mut Finding) {
     let figures = |seen: &Evidence| {
         let (from, metric) = (seen.from.clone(), seen.from.split(' ').next().unwrap_or_default());
@@ -387,7 +387,7 @@ fn weaken(case: &Case, finding: &mut Finding) {
     }
 }
 
-/// The verdict if it shows a loss.
+/// The verdict, if it is a loss.
 fn costs(loss: Verdict) -> Option<Verdict> {
     matches!(loss, Verdict::Costs { .. }).then_some(loss)
 }

@@ -1,4 +1,5 @@
-//! The kernel's own placement of memory while programs run: it unmaps pages to see which CPU accesses them next.
+//! Automatic NUMA balancing: while programs run, the kernel moves memory between nodes. To detect the accessing
+//! CPU of a page, it unmaps the page first.
 
 use super::numa_latency::has_nodes;
 use super::prelude::*;

@@ -1,5 +1,5 @@
-//! A firmware table of distances that contradicts the measurements; the kernel and programs use this table to place
-//! memory.
+//! A distance table of the firmware that contradicts the measured latencies. The kernel and programs use this table to
+//! place memory.
 
 use super::prelude::*;
 

@@ -1,4 +1,4 @@
-//! The cost of ignoring nodes: most accesses of a program that ignores nodes are remote.
+//! The cost of ignoring NUMA nodes: most memory accesses of a program that ignores nodes are remote.
 
 use record::Metric;
 use record::diagnosis::Numa;
@@ -8,10 +8,10 @@ use crate::comparison::datum::Datum;
 use crate::comparison::nodes::{Reach, Timed, find_reaches};
 use crate::resources::MEMORY_BANDWIDTH;
 
-/// Latency and bandwidth over all pairs of nodes compared with those of each node's local memory.
+/// The latency and bandwidth of all pairs of nodes, compared with those of each node's local memory.
 ///
-/// The matrix is measured; the model assumes accesses spread evenly over all nodes. For a record without a matrix,
-/// single results of local and other nodes' memory are used, as printed by other tools.
+/// The matrix is measured; the model assumes that accesses are spread evenly over all nodes. If the record has no
+/// matrix, single results for local and remote memory are used, such as those printed by other tools.
 pub(super) const RULE: Rule = Rule { name: "numa-latency", find };
 
 /// Whether the machine has more than one node.
@@ -37,13 +37,14 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 const LATENCY_BY_DESIGN: f64 = 2.3;
 const BANDWIDTH_BY_DESIGN: f64 = 4.0;
 
-/// Who is affected: where remote memory is not slower than by design, only programs that can be placed and are not.
+/// The affected programs. If remote memory is not slower than by design, only programs that could be bound to nodes but
+/// are not.
 fn felt_by(ignoring: f64, remote_share: f64, by_design: f64) -> Relevance {
     let remote = 1.0 + (ignoring - 1.0) / remote_share;
     if remote <= by_design { Relevance::Few } else { Relevance::Some }
 }
 
-/// Single results of local and other nodes' memory, if there is no matrix. `None` if the local node is not certain.
+/// Single results for local and remote memory, if the record has no matrix. `None` if the local node is not certain.
 pub(super) fn find_reach(case: &Case) -> Option<Reach> {
     let reported = |reach: &Reach| reach.other.is_some() && !reach.guessed && reach.own.unfit.is_none();
     find_reaches(case.record).into_iter().find(reported)
@@ -63,9 +64,9 @@ fn find_single_cost(case: &Case, reach: &Reach) -> Option<Finding> {
     };
     let nodes = if case.record.machine.nodes.len() > 1 { "machine.nodes" } else { "machine.counts.nodes" };
     let what = match reach.timed {
-        // With many loads in flight this is not a latency.
+        // With many loads in flight, the result is not a latency.
         Timed::Stream(_) => text!(
-            "a program that ignores NUMA nodes takes {factor} as long per memory element as with local memory",
+            "a program that ignores NUMA nodes takes {factor} as long per memory element as one with local memory",
             factor = Value::Factor(reach.ignoring())
         ),
         Timed::Matrix | Timed::Loads => describe_latency(reach.ignoring()),
@@ -96,7 +97,7 @@ fn describe_share(share: f64) -> Text {
     text!("remote accesses of a program that ignores NUMA nodes: {share}")
 }
 
-/// The share lost by remote accesses, with its interval from those of the local and the remote cells of a matrix;
+/// The share lost to remote accesses. Its interval results from the intervals of the matrix's local and remote cells;
 /// `slowdown(remote, local)` is the cost of a remote access relative to a local one.
 fn remote_loss(
     case: &Case,
@@ -105,7 +106,7 @@ fn remote_loss(
     share: f64,
     slowdown: impl Fn(f64, f64) -> f64,
 ) -> Option<Verdict> {
-    // The median of one end of the intervals over the cells, own nodes' or others'.
+    // The median of the lower or upper interval ends, over the local or the remote cells.
     let cells = |local: bool, end: fn((f64, f64)) -> f64| {
         let all = case.figures_of(metric);
         let wanted = all.filter(|m| (m.labels.count(Label::From) == m.labels.count(Label::To)) == local);
@@ -160,7 +161,7 @@ mod tests {
     fn four_nodes_cost_three_remote_accesses_of_four() {
         let record = nodes(4, |a, b| if a == b { 10 } else { 21 }, |a, b| if a == b { 100.0 } else { 150.0 });
         let finding = &found(&record, RULE)[0];
-        // Over all accesses 1.375 times the local latency.
+        // Over all accesses, 1.375 times the local latency.
         assert!((share_of(&finding.loss) - (1.0 - 1.0 / 1.375)).abs() < 1e-6, "{finding:?}");
         assert_eq!(finding.what.code(), Some("numa-latency-ignoring"));
         assert!((figure_in(&finding.what, "factor") - 1.375).abs() < 1e-6, "{finding:?}");
@@ -195,7 +196,7 @@ mod tests {
         assert!((share_of(&finding.loss) - (1.0 - 1.0 / 1.406_25)).abs() < 1e-6, "{finding:?}");
         assert_eq!(figure_in(&finding.evidence[0].says, "share"), 0.75);
         assert_eq!(finding.evidence[2].says.value("figure"), Some(&"1.85 ns".into()));
-        // As fast from everywhere: nothing to find, and nothing missing.
+        // Equally fast from every node: no finding, and no missing data.
         record.measurements.pop();
         let place = record::Labels::new().with_label(Label::Op, "copy").with_label(Label::Node, "remote");
         record.measurements.push(record::Measurement::new("stream.ns_per_element", place, vec![1.2]));

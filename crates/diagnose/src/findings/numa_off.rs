@@ -17,8 +17,8 @@ pub(super) const RULE: Rule = Rule { name: "numa-off", find };
 /// Latency to another package divided by the local latency: the lowest and highest published ratio for two packages.
 pub(super) const REMOTE: (f64, f64) = (1.5, 1.8);
 
-/// Whether all packages reach all memory over one bus: processors before AMD's K8 (family 15) and Intel's Nehalem (family 6,
-/// model 26), and Dunnington (29), have no memory controllers, and therefore no nodes to disable.
+/// Whether all packages reach all memory over one bus. Processors before AMD's K8 (family 15) and Intel's Nehalem (family 6, model 26), as
+/// well as Dunnington (model 29), have no memory controllers, and therefore no nodes to disable.
 fn share_a_bus(processor: &Processor) -> bool {
     match (processor.vendor.as_deref(), processor.family, processor.model) {
         (Some("GenuineIntel"), Some(0..=5 | 15), _) => true,
@@ -28,8 +28,8 @@ fn share_a_bus(processor: &Processor) -> bool {
     }
 }
 
-/// Whether the packages reported by Linux are separate processors. On x86, they are; on other architectures, older versions of the
-/// kernel and lscpu report clusters as packages, so memory devices of several packages must confirm it.
+/// Whether the packages shown by Linux are separate processors. On x86, they are. On other architectures, older versions of the kernel and
+/// lscpu show clusters as packages, so there must also be memory devices of several packages.
 fn are_sockets(machine: &Machine) -> bool {
     let vendors = ["GenuineIntel", "AuthenticAMD", "HygonGenuine"];
     let is_x86 = machine.architecture.starts_with("x86")

@@ -1,4 +1,4 @@
-//! A command, timed by another tool, that mostly waited.
+//! A command that waited most of the time, according to another tool.
 
 use super::prelude::*;
 
@@ -6,7 +6,7 @@ use super::prelude::*;
 /// in more detail.
 pub(super) const RULE: Rule = Rule { name: "off-cpu-command", find };
 
-/// Shorter commands mostly measure process start and exit, s.
+/// Minimum run time, s: shorter commands mostly measure process start and exit.
 const LEAST: f64 = 0.01;
 /// Below this on-CPU share of its run time, a command waits more than it computes.
 const MOSTLY: f64 = 0.5;

@@ -51,7 +51,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     }])
 }
 
-/// Maximum number of siblings of online cores that may be offline: Linux does not report the core of an offline CPU.
+/// Maximum number of offline CPUs that may be siblings of online cores; Linux does not show the core of an offline CPU.
 fn missing_siblings(machine: &Machine, smt: Option<&str>, online: u32) -> u32 {
     if matches!(smt, Some("notsupported" | "notimplemented"))
         || !(machine.architecture.is_empty() || machine.architecture.contains("86"))
@@ -65,8 +65,8 @@ fn missing_siblings(machine: &Machine, smt: Option<&str>, online: u32) -> u32 {
     }
 }
 
-/// Whether the offline CPUs are threads of online cores. POWER kernels number the threads of a core consecutively, and long had no SMT
-/// control: with SMT off, every eighth CPU is online; with two threads per core, the next CPU is online as well.
+/// Whether the offline CPUs are threads of online cores. POWER kernels number the threads of a core consecutively, and older ones have no
+/// SMT control: with SMT off, every eighth CPU is online; with two threads per core, the CPU after it is online as well.
 fn are_threads_of_power(machine: &Machine) -> bool {
     let is_alike = |threads: usize| {
         let mut cores = machine.cpus.chunks(threads).map(|core| core.iter().map(|cpu| cpu.online));

@@ -5,18 +5,20 @@ use super::{quota, steal_time};
 use crate::cpu_accounting::{CpuAccounting, LEAST_SECONDS};
 use crate::culprits;
 
-/// CPU time of other processes during the run; if the record lacks it, the load average at its start, which may include processes that have ended.
+/// The CPU time of other processes during the run. If the record lacks this, the load average at the start of the run, which may include
+/// processes that have exited.
 ///
-/// Modelled: if n CPUs are shared fairly by n threads and L others, the threads get n ÷ (n + L) of the time. Other processes delayed by the
-/// measurement used less than they requested: if no CPU was idle, L is the load average, if known before and after, minus the measurement's
-/// share. If the run-queue delay of the measuring threads is known, it is the loss, as far as other processes can have caused it. A command
-/// may also wait for other reasons; its delay is at most its run time times L ÷ n.
+/// Modelled: if n threads and L other threads share n CPUs fairly, the n threads get n ÷ (n + L) of the time. Other processes that were
+/// delayed by the measurement used less CPU time than they requested. Therefore, if no CPU was idle, L is the load average minus the
+/// measurement's share, provided that the load average is known before and after. If the run-queue delay of the measuring threads is known,
+/// this delay is the loss, limited to the part that other processes can have caused. A command may also wait for other reasons; its delay
+/// is at most its run time times L ÷ n.
 pub(super) const RULE: Rule = Rule { name: "other-load", find };
 
 /// If the idle time is below this share of the busy time, no CPU was free for other processes.
 const IDLE: f64 = 0.1;
 
-/// The error of a CPU's time: one tick at either end.
+/// The error of a CPU's accounted time: one tick at each end.
 const TICKS: f64 = 0.02;
 
 /// [`used_meanwhile`] for a run long enough for ticks.
@@ -37,10 +39,10 @@ fn used_meanwhile(case: &Case) -> Option<Used> {
         .map(|(after, before)| after - before);
     let full = idle.is_some_and(|idle| idle < IDLE * busy);
     let stood = before.load.zip(after.load).map(|(before, after)| before[0].min(after[0] - own / seconds));
-    // Others that take nothing from a program that never stops use the CPU time it leaves (nice 19, SCHED_IDLE), or are gone.
+    // Other processes that take no time from a busy program use only idle CPU time (nice 19, SCHED_IDLE), or have exited.
     let wanted = stood.filter(|load| full && *load > used && !give_way(case)).unwrap_or(used);
     let of_commands = is_of_commands(case);
-    // Others cannot take more than they used: waits for another thread of ours are not due to them.
+    // Other processes cannot take more time than they used; waits for another linespeed thread are not due to them.
     let ready = after.own_ready_seconds.filter(|_| !of_commands).map(|ready| ready.min(used * seconds));
     let waited = ready.filter(|ready| *ready >= 0.0 && own > 0.0).map(|ready| ready / (ready + own));
     let own = of_commands.then_some((own / seconds).max(0.0));
@@ -65,8 +67,8 @@ fn give_way(case: &Case) -> bool {
     yielded(case).is_some()
 }
 
-/// The CPU time that the most affected busy thread lost to other processes, if steal time was measured and is negligible. Bursts with an interval
-/// that reaches 0 do not count.
+/// The CPU time that the most affected busy thread lost to other processes, if the stolen time was measured and is negligible. Bursts whose
+/// interval reaches 0 do not count.
 fn yielded<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
     let of_others = case.figures_of(metrics::STOLEN_SHARE).filter(|m| has_labels(m, &[(Label::Cause, "os")]));
     let most = of_others.max_by(|a, b| a.value().total_cmp(&b.value()))?;
@@ -75,13 +77,13 @@ fn yielded<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
 
 /// CPUs used by other processes.
 pub(super) struct Used {
-    /// Used on average during the run.
+    /// CPUs used on average during the run.
     used: f64,
     /// Requested CPUs, as far as known.
     wanted: f64,
     /// CPUs that commands used, if nothing else was measured.
     own: Option<f64>,
-    /// The share of its time for which the measurement waited for a CPU used by others, if known.
+    /// The share of the run for which the measuring threads waited for a CPU used by other processes, if known.
     waited: Option<f64>,
     /// Duration of the run.
     seconds: f64,
@@ -112,7 +114,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![found.mend_as(RULE.name)])
 }
 
-/// From the CPU time of other processes during the run.
+/// The finding based on the CPU time of other processes during the run.
 fn find_during(case: &Case, used: &Used, average: Option<f64>, cpus: u32) -> Option<Finding> {
     let (loss, mut seen) = weigh(used, average, cpus)?;
     if let Some(pressure) = case.record.conditions.before.pressure.get("cpu") {
@@ -129,18 +131,18 @@ fn find_during(case: &Case, used: &Used, average: Option<f64>, cpus: u32) -> Opt
     let what = text!(USED, used = Value::Figure(used.used, "CPUs"), cpus);
     let found = match (used.waited.is_some(), used.own.is_some()) {
         (true, _) => RULE.report_loss(loss, what),
-        // Which of a command's steps it met, and what that cost them, is not known.
+        // The affected steps of the command, and their cost, are unknown.
         (false, true) => RULE.report_fact_as("other-load commands", severity(share_of(&loss)), what),
         (false, false) => RULE.report_model(loss, what),
     };
-    // What busy loops lost to them was measured: the model adds nothing to that.
+    // The loss of busy loops to other processes was measured, so no model is needed.
     let is_reported = used.waited.is_none() && steal_time::is_known(case);
     let is_felt = !is_reported && !is_elsewhere(case);
     let relevance = if is_felt { Relevance::All } else { Relevance::None };
     Some(found.felt_by(relevance).cite_all(seen))
 }
 
-/// The finding from just the load average, which shows nothing about the run itself.
+/// The finding based only on the load average, which shows nothing about the run itself.
 fn find_before(case: &Case, average: f64, cpus: u32) -> Option<Finding> {
     let over = used_meanwhile(case).is_some_and(|u| u.used + TICKS * f64::from(cpus) / u.seconds < 0.5);
     if average < 1.0 || over {
@@ -155,7 +157,8 @@ fn find_before(case: &Case, average: f64, cpus: u32) -> Option<Finding> {
     Some(RULE.report_fact_as("other-load before", Severity::Note, what).cite_all([load]))
 }
 
-/// Whether other processes may have used resources that this process may not use: CPUs outside its cpuset, time beyond its quota.
+/// Whether other processes may have used resources that are not available to this process: CPUs outside its cpuset, or CPU time beyond its
+/// quota.
 fn is_elsewhere(case: &Case) -> bool {
     let counts = &case.record.machine.counts;
     let part = counts.cpus_allowed.zip(counts.cpus_online).is_some_and(|(allowed, online)| allowed < online);
@@ -173,7 +176,7 @@ const USED: Template = Template {
     words: "other processes used {used} of {cpus}; all results are degraded",
 };
 
-/// The loss to other processes, and the evidence.
+/// The loss caused by other processes, and the evidence.
 fn weigh(used: &Used, average: Option<f64>, cpus: u32) -> Option<(Verdict, Vec<Evidence>)> {
     let others = Value::Figure(used.used, "CPUs");
     let busy = text!("busy CPUs, excluding this run's own: {others}");
@@ -182,7 +185,7 @@ fn weigh(used: &Used, average: Option<f64>, cpus: u32) -> Option<(Verdict, Vec<E
         let share = Value::Share(waited);
         let says = text!("run-queue delay of the measuring threads: {share} of their time");
         let delay = cite_fact(says, "conditions.after.own_ready_seconds and .own_cpu_seconds");
-        // All CPUs together lose no more than others used, though one that a single thread waited for may.
+        // All CPUs together lose no more time than other processes used, but a single CPU for which a thread waited may lose more.
         let loss = waited.min(used.used / f64::from(cpus));
         return (loss >= RESOLUTION).then(|| (verdict(loss, (loss, loss)), vec![delay, by_others]));
     }
@@ -191,7 +194,7 @@ fn weigh(used: &Used, average: Option<f64>, cpus: u32) -> Option<(Verdict, Vec<E
         return None;
     }
     let usual = used.share(used.wanted, cpus);
-    // What they wanted at most: what they wanted before the run.
+    // The maximum demand of other processes is their demand before the run.
     let most = average.map_or(usual, |average| used.share(average, cpus)).max(usual);
     let seen = [by_others].into_iter().chain(average.map(cite_load)).collect();
     Some((verdict(usual, (least, most)), seen))
@@ -218,7 +221,7 @@ mod tests {
         assert!(finding.severity == Severity::Note && share_of(&finding.loss) == 0.0, "{finding:?}");
         assert_eq!(finding.what.code(), Some("other-load-before"));
         assert_eq!((figure_in(&finding.what, "average"), figure_in(&finding.what, "cpus")), (3.0, 4.0));
-        // A short run in which nobody else worked: what was before has ended.
+        // A short run without other processes: those that ran before have exited.
         ran(&mut record, 0.4, 0.4);
         record.conditions.after.as_mut().unwrap().uptime_seconds = Some(100.4);
         assert_eq!(found(&record, RULE), []);
@@ -244,15 +247,15 @@ mod tests {
         after.own_ready_seconds = Some(2.5);
         let finding = &found(&record, RULE)[0];
         assert!((share_of(&finding.loss) - 0.2).abs() < 1e-9 && finding.measured, "{finding:?}");
-        // One thread after the other met them on one CPU of four; all four lost a quarter.
+        // One thread after another met other processes on one of four CPUs; the four CPUs lost a quarter in total.
         let mut one = record_with(1.0);
         ran(&mut one, 20.0, 10.0);
         one.conditions.after.as_mut().unwrap().own_ready_seconds = Some(10.0);
         assert!((share_of(&found(&one, RULE)[0].loss) - 0.25).abs() < 1e-9);
-        // It had its CPU all the time, whatever others did on the rest.
+        // The thread had its CPU the whole time, regardless of other processes on the other CPUs.
         record.conditions.after.as_mut().unwrap().own_ready_seconds = Some(0.01);
         assert_eq!(found(&record, RULE), []);
-        // Threads that hand over to each other on one CPU wait for themselves.
+        // Threads that take turns on one CPU wait for each other.
         let mut alone = record_with(0.0);
         ran(&mut alone, 10.0, 10.0);
         alone.conditions.after.as_mut().unwrap().own_ready_seconds = Some(5.0);
@@ -265,7 +268,7 @@ mod tests {
         let place = record::Labels::new().with_label(Label::Workload, "command");
         let run = measured("workload.throughput", place, 1.0).with_detail(detail::COMMAND, "sleep");
         record.measurements.push(run);
-        // Over ten seconds: both CPUs busy, with others, or half with the command.
+        // For ten seconds, both CPUs are busy: with other processes, or half of the time with the command.
         ran(&mut record, 20.0, 0.02);
         assert_eq!(found(&record, RULE), []);
         ran(&mut record, 20.0, 10.0);

@@ -1,4 +1,4 @@
-//! Cores that run slower than others of their kind under the same work.
+//! Cores that run slower than other cores of the same type under the same work.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,9 +7,10 @@ use record::statistics::MAD_SCALE;
 
 use super::prelude::*;
 
-/// The clock of each CPU, with all CPUs busy, compared with the median of its kind.
+/// The clock of each CPU with all CPUs busy, compared with the median of its core type.
 ///
-/// A CPU is slower if its whole interval is below the median by more than the scatter among the CPUs of its kind.
+/// A CPU is an outlier if its whole interval is below the median by more than the scatter among the CPUs of its core
+/// type.
 pub(super) const RULE: Rule = Rule { name: "outlier-cores", find };
 
 /// Minimum number of CPUs for an outlier.
@@ -33,7 +34,7 @@ fn clocks<'a>(case: &Case<'a>) -> Vec<(&'a Measurement, Option<&'a Cpu>)> {
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let clocks = clocks(case);
-    // Cores that promise different clocks are kinds of their own.
+    // Cores with different advertised clocks count as different core types.
     let mut kinds: BTreeMap<_, Vec<&Measurement>> = BTreeMap::new();
     for (m, cpu) in &clocks {
         let kind = cpu.map(kind_of);
@@ -43,7 +44,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(many.filter_map(|clocks| find_outliers(clocks)).chain(find_kinds(&clocks)).collect())
 }
 
-/// Cores of several kinds: a note with the clock of each.
+/// A note about core types with different clocks, with the clock of each.
 fn find_kinds(clocks: &[(&Measurement, Option<&Cpu>)]) -> Option<Finding> {
     let mut kinds: BTreeMap<&str, Vec<&Measurement>> = BTreeMap::new();
     for (m, cpu) in clocks {

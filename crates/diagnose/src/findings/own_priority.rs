@@ -5,12 +5,12 @@ use record::Snapshot;
 use super::other_load;
 use super::prelude::*;
 
-/// A raised nice value, a policy below `SCHED_OTHER`, a cgroup with less than the default weight. On an otherwise idle machine, none of
-/// these has a cost.
+/// A raised nice value, a policy below `SCHED_OTHER`, or a cgroup with less than the default weight. On an otherwise idle machine, these
+/// have no cost.
 pub(super) const RULE: Rule = Rule { name: "own-priority", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
-    // A text shows the priority of a shell.
+    // In an imported text, the priority is that of a shell.
     if case.record.import.is_some() {
         return None;
     }

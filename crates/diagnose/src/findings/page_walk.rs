@@ -1,16 +1,16 @@
-//! Page walks: the loss for loads from large working sets on 4 KiB pages, if programs cannot use larger pages.
+//! Page-walk overhead: the loss of loads from large working sets on 4 KiB pages, if programs cannot use larger pages.
 
 use super::huge_pages;
 use super::prelude::*;
 
-/// Load latency on 4 KiB compared with 2 MiB pages, at the largest working set measured on both; for memory only if that exceeded the
-/// caches.
+/// Load latency on 4 KiB pages compared with 2 MiB pages, at the largest working set measured on both. It counts as memory latency only if
+/// that working set exceeded the caches.
 pub(super) const RULE: Rule = Rule { name: "page-walk", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let thp = case.record.conditions.before.thp.as_ref();
-    // Then ordinary memory is already on large pages, and only the measurement requested small ones; or this process is refused large ones,
-    // which is a separate finding.
+    // In these cases, ordinary memory is already on huge pages and only the measurement requested small ones, or huge pages are refused to
+    // this process, which is a separate finding.
     if thp.is_some_and(|thp| thp == "always") || huge_pages::is_refusal_lifted(case) {
         return None;
     }
@@ -29,7 +29,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let (remedy, undo) = huge_pages::remedy(thp.map(String::as_str));
     let mut finding = RULE
         .report_loss(loss, what)
-        // Only programs with large, scattered data notice it.
+        // Only programs with large, scattered data are affected.
         .felt_by(Relevance::Some)
         .cite(on_small, small)
         .cite(text!("on 2 MiB pages: {latency}", latency = huge), huge)
@@ -39,10 +39,10 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let sets = small.detail.get(detail::SETS_OF_PAGES);
     let sets = sets.and_then(|sets| sets.as_array().map(Vec::len)).unwrap_or(1);
     if sets < 2 {
-        // What other pages would cost is not in the interval.
+        // The interval does not include the variation between sets of pages.
         let says = text!(
             "page-walk-one-set",
-            "measured on one set of base pages; page-walk cost depends on which pages the kernel had free"
+            "measured on one set of base pages; page-walk cost depends on the pages that the kernel had free"
         );
         finding = Finding { confidence: Confidence::Medium, ..finding.cite(says, small) };
     }
@@ -112,7 +112,7 @@ mod tests {
         record.measurements.iter_mut().for_each(|m| m.doubt = Some("taken on another CPU".into()));
         let all = crate::diagnose(&record).findings;
         let doubted = all.iter().find(|finding| finding.rule == RULE.name).unwrap();
-        // Of the figures on both kinds of pages.
+        // The results on both page sizes.
         assert_eq!(doubted.evidence.len(), sure.evidence.len() + 2, "{doubted:?}");
     }
 

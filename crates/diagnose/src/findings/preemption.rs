@@ -1,20 +1,20 @@
-//! A kernel without full preemption, which delays urgent threads until others have finished their kernel work.
+//! A kernel without full preemption: urgent threads wait until other threads have finished their work in the kernel.
 
 use super::prelude::*;
 use super::steal_time;
 
-/// The tail of real-time wake-ups with idle states disabled, on a kernel built or booted without full preemption.
+/// The tail latency of real-time wake-ups with deep idle states disabled, on a kernel built or booted without full preemption.
 ///
-/// Modelled: with full preemption the 99th percentile is close to the median, so a rare wake-up loses 1 − median ÷ 99th percentile.
+/// Modelled: with full preemption, the 99th percentile is close to the median, so a slow wake-up loses 1 − median ÷ 99th percentile.
 pub(super) const RULE: Rule = Rule { name: "preemption", find };
 
 /// The file in which a kernel with selectable preemption reports its model.
 const MODEL: &str = "/sys/kernel/debug/sched/preempt";
 
-/// A tail of at least this many times the median counts; published tails of kernels with full preemption are shorter.
+/// A tail counts if it is at least this many times the median. Published tails of kernels with full preemption are shorter.
 const TAIL: f64 = 4.0;
 
-/// The real-time wake-ups with the longest 99th percentile, tuned if measured, with that percentile.
+/// The real-time wake-ups with the longest 99th percentile, and this percentile. Tuned wake-ups are used if they were measured.
 pub(super) fn worst<'a>(case: &Case<'a>) -> Option<(&'a Measurement, f64)> {
     let at = |setting: &str| {
         case.wakeups("fifo", setting)
@@ -33,7 +33,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     if p99 < TAIL * median {
         return None;
     }
-    // With other work the tail includes that work: the kernel is only judged on an otherwise idle machine.
+    // On a busy machine, the tail includes waits for other work, so the kernel is judged only on an otherwise idle machine.
     if steal_time::by_others(case).is_some() {
         return None;
     }

@@ -2,20 +2,21 @@
 
 use super::prelude::*;
 
-/// The quota in CPUs and the CPUs allowed, if there is a quota.
+/// The quota in CPUs and the number of allowed CPUs, if there is a quota.
 pub(super) fn quota(case: &Case) -> Option<(f64, u32)> {
     let quota = case.record.machine.limits.cpu_quota.filter(|quota| *quota > 0.0)?;
     Some((quota, case.record.machine.counts.cpus_allowed.filter(|allowed| *allowed > 0)?))
 }
 
-/// Periods in which the quota stopped this cgroup during the run.
+/// The number of periods in which the quota throttled this cgroup during the run.
 pub(super) fn throttled_periods(case: &Case) -> Option<u64> {
     let conditions = &case.record.conditions;
     let after = conditions.after.as_ref()?.quota_throttled?;
     after.checked_sub(conditions.before.quota_throttled?).filter(|periods| *periods > 0)
 }
 
-/// The share of each CPU's time that the quota withholds with all CPUs busy, if it throttled this cgroup during the run.
+/// The share of each CPU's time that the quota withholds if all CPUs are busy; `None` if the quota did not throttle this cgroup during the
+/// run.
 pub(super) fn stopped_share(case: &Case) -> Option<f64> {
     throttled_periods(case)?;
     quota(case).map(|(quota, allowed)| 1.0 - quota / f64::from(allowed)).filter(|share| *share > 0.0)

@@ -4,18 +4,18 @@ use record::shape::Motion;
 
 use super::prelude::*;
 
-/// Placement checks in which two CPUs competed for execution units.
+/// The placement checks in which two CPUs competed for execution units.
 pub(super) const RULE: Rule = Rule { name: "shared-cores", find };
 
 /// Minimum number of checks to exclude chance.
 const LEAST: usize = 2;
-/// Maximum number of pairs named.
+/// Maximum number of pairs listed.
 const NAMED: usize = 3;
 /// Above this share of the checks, the finding is a warning.
 const OFTEN: f64 = 0.1;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
-    // Firmware is right about its own cores.
+    // On bare metal, the firmware's information about cores is correct.
     let shape = case.shape().filter(|_| case.record.machine.is_virtual())?;
     let hidden: Vec<_> = shape.shared_cores.iter().filter(|pair| !pair.shown).collect();
     let of = |states: &Option<record::live::Share>| {
@@ -86,7 +86,7 @@ mod tests {
         let place = |look: u32, cpu: u32| (0, 0, if look.is_multiple_of(4) && cpu == 5 { 2 } else { cpu });
         let finding = &found(&record_with(machine(8), looks_at(8, 24, place)), RULE)[0];
         assert_eq!(finding.what.code(), Some("shared-cores-at-times"));
-        // Once is no finding.
+        // A single check is not a finding.
         let once = |look: u32, cpu: u32| (0, 0, if look == 4 && cpu == 5 { 2 } else { cpu });
         assert_eq!(found(&record_with(machine(8), looks_at(8, 24, once)), RULE), []);
     }

@@ -1,18 +1,18 @@
-//! The SMT yield; the kernel counts each sibling as a CPU.
+//! The SMT yield: a sibling adds less than a core, although the kernel counts each sibling as a CPU.
 
 use super::prelude::*;
 
-/// Throughput of all siblings of a core compared with that of a single one. A ratio below one is a loss; slightly above one, capacity
-/// should be counted in cores; well above one, in CPUs.
+/// The throughput of all siblings of a core compared with that of a single thread. A ratio below one is a loss. If the ratio is slightly
+/// above one, capacity should be counted in cores; if it is well above one, in CPUs.
 pub(super) const RULE: Rule = Rule { name: "smt-yield", find };
 
-/// A sibling adds little below the first share of a core, and much above the second: a half plus or minus a quarter.
+/// A sibling adds little below the first share of a core, and much above the second: half a core, plus or minus a quarter.
 const LITTLE: f64 = 0.25;
 const MUCH: f64 = 0.75;
 
 const CONTROL: &str = "/sys/devices/system/cpu/smt/control";
 
-/// Maximum number of siblings of a core that this process may use.
+/// The largest number of siblings of one core that this process may use.
 pub(super) fn siblings(case: &Case) -> usize {
     let usable = case.record.machine.cpus.iter().filter(|cpu| cpu.online && cpu.allowed);
     usable.map(|cpu| cpu.siblings.len()).max().unwrap_or(0)
@@ -24,14 +24,14 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![find_harm(&yields).or_else(worth)?])
 }
 
-/// Adds commands to switch siblings off and on again.
+/// Adds the commands that switch siblings off and on again.
 fn switch_off(finding: Finding) -> Finding {
     let off = text!("or disable SMT");
     let off = Remedy::both(off, write_command("off", CONTROL)).sets(KnobValue::new(KnobName::Smt, "off"));
     finding.mend([off]).undo([Remedy::command(write_command("on", CONTROL))])
 }
 
-/// Work that is slower on all siblings together than on one.
+/// Work that is slower on all siblings of a core than on one.
 fn find_harm(yields: &[&Measurement]) -> Option<Finding> {
     let losses = yields.iter().filter_map(|m| Some((*m, costs(shortfall(&m.summary, 1.0))?)));
     let (worst, loss) = losses.max_by(|a, b| share_of(&a.1).total_cmp(&share_of(&b.1)))?;
@@ -55,7 +55,7 @@ fn cite_yield(m: &Measurement) -> Evidence {
     cite_fact(says, m)
 }
 
-/// Siblings that add much less or much more than half a core.
+/// A sibling that adds much less or much more than half a core.
 fn find_worth(yields: &[&Measurement], siblings: f64) -> Option<Finding> {
     let usual = median(yields.iter().map(|m| m.value()))?;
     let each = (usual - 1.0) / (siblings - 1.0);

@@ -1,4 +1,4 @@
-//! CPU time that the hypervisor gave to other guests while this machine was ready to run.
+//! CPU time that the hypervisor gave to other guests while this guest was ready to run.
 
 use super::prelude::*;
 use super::steal_time;
@@ -6,7 +6,7 @@ use super::steal_time;
 /// Steal time during the run, as the kernel accounts it.
 pub(super) const RULE: Rule = Rule { name: "steal", find };
 
-/// Less steal time than this, in seconds, may be chance: the kernel counts it in ticks of 10 ms.
+/// Steal time below this, in seconds, may be chance, because the kernel counts steal time in ticks of 10 ms.
 const FEW_TICKS: f64 = 0.05;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {

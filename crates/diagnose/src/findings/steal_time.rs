@@ -1,35 +1,35 @@
-//! Time taken from a thread that never sleeps: common parts of the rules about it.
+//! Common parts of the rules about time taken from a thread that never sleeps.
 
 use super::prelude::*;
 use super::quota;
 
-/// Whether a record has the amount and the cause of lost time.
+/// Whether a record has both the amount and the cause of the lost time.
 pub(super) fn is_known(case: &Case) -> bool {
     case.figures_of(metrics::STOLEN_SHARE).any(|m| m.labels.word(Label::Cause).is_some())
 }
 
-/// The CPU that loses most, and all affected CPUs.
+/// The CPU that loses most time, and all affected CPUs.
 pub(super) struct StealTime<'a> {
-    /// The share of the CPU that loses most.
+    /// The stolen share on the CPU that loses most.
     pub worst: &'a Measurement,
-    /// Its gaps.
+    /// The gaps on this CPU.
     pub gap: Option<&'a Measurement>,
-    /// The CPUs that lose about as much.
+    /// The CPUs that lose about as much time.
     pub cpus: CpuList,
-    /// Their loss, the mean over them.
+    /// The mean loss of these CPUs.
     pub loss: Verdict,
-    /// The mean stolen share of all CPUs, and their number.
+    /// The mean stolen share of all CPUs, and the number of CPUs.
     pub of_all: (f64, usize),
-    /// The interval of that share, from those of the CPUs.
+    /// The interval of this mean, from the intervals of the CPUs.
     pub between: (f64, f64),
     /// `os` or `below`.
     cause: &'static str,
 }
 
-/// A remark that the gaps look like a CPU cap.
+/// A remark that the gaps indicate a CPU cap.
 pub(super) const CAPPED: Template = Template {
     code: "steal-time-capped",
-    words: "long gaps of equal length indicate a cap (CPU credits, host quota); neighbours cause varying gaps",
+    words: "long gaps of equal length indicate a cap (CPU credits, host quota); neighbors cause varying gaps",
 };
 
 impl StealTime<'_> {
@@ -47,7 +47,7 @@ impl StealTime<'_> {
         }
     }
 
-    /// The share on the worst CPU, the gaps there, and the share of all CPUs.
+    /// The share on the worst CPU, the gaps on that CPU, and the mean share of all CPUs.
     pub(super) fn evidence(&self) -> Vec<Evidence> {
         let share = self.worst;
         let mut seen = vec![cite_fact(text!("worst CPU: {share} of its time"), self.worst)];
@@ -64,18 +64,18 @@ impl StealTime<'_> {
     }
 }
 
-/// A share of up to this multiple of the quota's share is still attributed to the quota, because throttling lasts for whole
-/// periods.
+/// A share of up to this multiple of the share that the quota withholds is still attributed to the quota, because throttling lasts for
+/// whole periods.
 const OF_QUOTA: f64 = 1.25;
 
-/// Time lost to other tasks and interrupts, if it exceeds what a quota of this cgroup explains.
+/// Time lost to other tasks and interrupts, if it is longer than a quota of this cgroup explains.
 pub(super) fn by_others<'a>(case: &Case<'a>) -> Option<StealTime<'a>> {
     let stolen = worst(case, "os")?;
     let by_quota = quota::stopped_share(case).is_some_and(|s| share_of(&stolen.loss) <= s * OF_QUOTA);
     (!by_quota).then_some(stolen)
 }
 
-/// CPUs that lose at least this share of the worst one's loss are affected by the same cause.
+/// CPUs that lose at least this share of the worst CPU's loss are considered affected by the same cause.
 const ALIKE: f64 = 0.5;
 
 /// The interval of a CPU's share.
@@ -83,13 +83,13 @@ fn spread(m: &Measurement) -> (f64, f64) {
     m.interval().unwrap_or((m.summary.min, m.summary.max))
 }
 
-/// The mean share of CPUs, and its interval.
+/// The mean share of some CPUs, and its interval.
 fn mean(all: &[&Measurement]) -> (f64, (f64, f64)) {
     let over = |of: &dyn Fn(&Measurement) -> f64| all.iter().map(|m| of(m)).sum::<f64>() / all.len() as f64;
     (over(&Measurement::value), (over(&|m| spread(m).0), over(&|m| spread(m).1)))
 }
 
-/// The time lost to this cause, if any CPU loses more than [`RESOLUTION`].
+/// The time lost to a cause, if any CPU loses more than [`RESOLUTION`].
 pub(super) fn worst<'a>(case: &Case<'a>, cause: &'static str) -> Option<StealTime<'a>> {
     let of_cause = case.figures_of(metrics::STOLEN_SHARE).filter(|m| has_labels(m, &[(Label::Cause, cause)]));
     let all: Vec<&Measurement> = of_cause.filter(|m| m.value().is_finite()).collect();
@@ -105,15 +105,15 @@ pub(super) fn worst<'a>(case: &Case<'a>, cause: &'static str) -> Option<StealTim
     Some(StealTime { worst, gap, cpus, loss, of_all: (of_all, all.len()), between, cause })
 }
 
-/// Whether gaps are long and about equal: typical of a cap that stops a virtual CPU when its share of a period is used up, whereas neighbours
-/// cause irregular gaps.
+/// Whether gaps are long and about equal. This is typical of a cap, which stops a virtual CPU as soon as its share of a period is used up;
+/// neighbors cause irregular gaps.
 pub(super) fn is_a_cap(gap: &Measurement) -> bool {
     let long = gap.summary.p95.unwrap_or(gap.summary.max);
-    // Periods of caps are 10 to 100 ms, so that what is left of them is longer than a scheduler's turn of a few ms.
+    // The periods of caps are 10 to 100 ms, so the rest of a period is longer than a scheduler's time slice of a few ms.
     gap.value() >= 5e6 && long <= gap.value() * 1.5
 }
 
-/// The gaps on the CPU that loses most time below the kernel, if they look like a cap.
+/// The gaps on the CPU that loses most time below the kernel, if they indicate a cap.
 pub(super) fn cap<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
     let gaps = case
         .figures_of(metrics::STOLEN_GAP)
@@ -126,20 +126,20 @@ pub(super) fn cite_cap(gap: &Measurement) -> Evidence {
     cite_fact(CAPPED, gap)
 }
 
-/// Remedies for time that the host gives to others, or withholds through a cap.
+/// Remedies for CPU time that the host gives to other guests or withholds through a cap.
 pub(super) fn host_remedy(capped: bool) -> Vec<Remedy> {
     remedies(if capped { "steal capped" } else { "steal" })
 }
 
-/// The fastest wake-ups here by their median, for any policy and setting. A CPU stopped for longer than that is noticeable even in a fully
-/// optimized program.
+/// The wake-ups with the shortest median, for any policy and setting. If a CPU is stopped for longer than this median, even a fully
+/// optimized program is noticeably delayed.
 pub(super) fn quickest<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
     let all =
         case.figures_of(metrics::WAKEUP_LATENCY).filter(|m| m.labels.switch(Label::Corrected) != Some(true));
     all.filter(|m| m.value() > 0.0).min_by(|a, b| a.value().total_cmp(&b.value()))
 }
 
-/// The fastest wake-ups as evidence.
+/// The wake-ups with the shortest median, as evidence.
 pub(super) fn cite_quickest(wakeups: &Measurement) -> Evidence {
     cite_fact(text!("shortest median wake-up latency: {latency}", latency = wakeups), wakeups)
 }

@@ -5,13 +5,13 @@ use super::steal_time;
 use super::steal_time::{cite_quickest, is_a_cap, quickest, worst};
 use crate::resources::DEFAULT_SLACK_NS;
 
-/// The stolen share that is not caused by interrupts or switches of this kernel; and, if the share is small, gaps longer than the fastest
+/// The stolen share that no interrupt or task switch of this kernel explains; if this share is small, gaps that are longer than the fastest
 /// wake-ups on this machine.
 pub(super) const RULE: Rule = Rule { name: "stolen-below", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let mut found = find_share(case).or_else(|| find_gaps(case))?;
-    // A CPU that is being moved stops meanwhile.
+    // A CPU stops while the hypervisor moves it.
     let gaps = case.figures_of(metrics::STOLEN_GAP).chain(case.figures_of(metrics::STOLEN_SHARE));
     let moved = |m| Some((case.moved_during(m)?, m));
     if let Some((says, m)) = gaps.filter_map(moved).next() {
@@ -20,8 +20,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![found.mend(remedy(case))])
 }
 
-/// The steal time reported by the hypervisor, compared with the loss of a busy loop, and the period over which it is
-/// averaged.
+/// The steal time reported by the hypervisor, as a comparison with the loss of a busy loop, and the period of this average.
 fn cite_reported(case: &Case) -> Option<Evidence> {
     let after = case.record.conditions.after.as_ref().filter(|_| case.record.machine.is_virtual())?;
     let share = Value::Rounded(Box::new(Value::Share(after.steal_share?)), 2);
@@ -58,13 +57,13 @@ fn find_share(case: &Case) -> Option<Finding> {
     Some(finding.cite_all(cite_reported(case)))
 }
 
-/// Gaps that cost hardly any throughput but delay a program nevertheless.
+/// Gaps that hardly reduce throughput but still delay a program.
 fn find_gaps(case: &Case) -> Option<Finding> {
     let wakeups = quickest(case);
-    // Without wake-up measurements: the timer slack, which sleeping programs wait anyway.
+    // Without wake-up measurements, the timer slack is the limit, because sleeping programs wait this long anyway.
     let usual = wakeups.map_or(DEFAULT_SLACK_NS, Measurement::value);
     let below = case.figures_of(metrics::STOLEN_GAP).filter(|m| has_labels(m, &[(Label::Cause, "below")]));
-    // Not one stray gap of many short ones.
+    // A single long gap among many short ones does not count.
     let most = |gap: &Measurement| gap.summary.p95.unwrap_or(gap.summary.max);
     let long: Vec<_> = below.filter(|gap| gap.summary.max > 2.0 * usual && most(gap) > usual).collect();
     let gap = *long.iter().max_by(|a, b| a.summary.max.total_cmp(&b.summary.max))?;
@@ -75,7 +74,7 @@ fn find_gaps(case: &Case) -> Option<Finding> {
     let taken = Value::from(share);
     let mut shares: Vec<&Measurement> = long.iter().filter_map(|gap| share_of(gap)).collect();
     shares.sort_by(|a, b| a.value().total_cmp(&b.value()));
-    // The longest gap need not be that of the CPU that loses most.
+    // The longest gap is not necessarily on the CPU that loses most time.
     let of_all = match shares[..] {
         [least, .., most] if least.value() < most.value() => Value::from(text!("{least} to {most}")),
         _ => taken.clone(),
@@ -156,7 +155,7 @@ mod tests {
         assert_eq!(finding.place, Some("CPUs 0-1".into()));
         let Some(Value::Sentence(between)) = finding.what.value("taken") else { panic!("{finding:?}") };
         assert_eq!(between.to_string(), "0.76 % to 0.96 %");
-        // Where both lose the same, that.
+        // If both CPUs lose the same share, the finding reports this share.
         let finding = &found(&stolen("below", [0.003, 0.003]), RULE)[0];
         assert!((figure_in(&finding.what, "taken") - 0.003).abs() < 1e-6, "{finding:?}");
     }

@@ -1,11 +1,12 @@
-//! CPU time that a continuously busy program loses to this kernel's interrupts and to other tasks.
+//! CPU time that a continuously busy program loses to interrupts and to other tasks.
 
 use super::prelude::*;
 use super::steal_time;
 
 /// The share stolen by the operating system.
 ///
-/// Time withheld by a quota of this cgroup belongs to `cpu-quota`: with all CPUs busy, each is stopped for 1 − quota ÷ CPUs.
+/// Time withheld by a quota of this cgroup belongs to `cpu-quota`: with all CPUs busy, each CPU is stopped for 1 − quota ÷ CPUs of the
+/// time.
 pub(super) const RULE: Rule = Rule { name: "stolen-os", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {

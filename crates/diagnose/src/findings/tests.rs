@@ -70,7 +70,7 @@ fn good() -> Record {
         ..Snapshot::default()
     };
     record.conditions.before = state.clone();
-    // 60 s in which nobody else worked.
+    // 60 s without other processes.
     let mut after = Snapshot { own_cpu_seconds: Some(100.0), uptime_seconds: Some(160.0), ..state };
     after.cpu_seconds.insert("user".to_owned(), 109.0);
     record.conditions.after = Some(after);
@@ -123,15 +123,15 @@ fn good() -> Record {
 fn on_a_well_set_up_machine_nothing_is_found() {
     let diagnosis = crate::diagnose(&good());
     assert_eq!(diagnosis.findings, []);
-    // Whatever it is asked, it could look: a PMU's figures of a command are not a run's.
+    // Every rule has its inputs, except those that need PMU results of a command, which a run does not have.
     let missing: Vec<&str> = diagnosis.not_looked_for.iter().map(|rule| rule.rule.as_str()).collect();
-    // Nor does a run read the kernel's log.
+    // A run does not read the kernel log either.
     assert_eq!(missing, ["busy-stalled"].into_iter().chain(LOG).collect::<Vec<_>>());
     assert_eq!(diagnosis.levels.len(), 4);
     assert_eq!(diagnosis.resources.len(), 4);
 }
 
-/// The same with two packages of one node each, siblings and counters, which has the inputs of all rules.
+/// The same with two packages of one node each, SMT siblings and counters, so that all rules have their inputs.
 fn good_with_two_packages() -> Record {
     let mut record = good();
     let machine = &mut record.machine;
@@ -188,7 +188,7 @@ fn good_with_two_packages() -> Record {
 /// Rules that require the kernel's log.
 const LOG: [&str; 4] = ["machine-check", "memory-corrected", "memory-uncorrected", "tsc-unstable"];
 
-/// Distance is no fault of the machine: it costs only programs that ignore nodes, and these are told.
+/// Distance is not a fault of the machine; it affects only programs that ignore nodes.
 #[test]
 fn on_a_well_set_up_machine_of_two_packages_nothing_but_their_distance_is_found() {
     let mut record = good_with_two_packages();
@@ -228,7 +228,7 @@ fn the_largest_loss_stands_first() {
 #[test]
 fn what_is_serious_stands_before_any_warning() {
     let mut record = good();
-    // A load of others that nobody measured the effect of, and a quota.
+    // A load of other processes whose effect was not measured, and a quota.
     record.measurements.retain(|m| m.metric != "stolen.share");
     crate::samples::ran(&mut record, 200.0, 0.0);
     record.machine.limits.cpu_quota = Some(5.0);
@@ -296,7 +296,7 @@ fn a_loss_beyond_the_noise_of_its_figures_is_a_warning() {
 
 #[test]
 fn others_cost_no_more_over_the_run_than_they_used_of_it() {
-    // Bursts met the busy loops; in the ten seconds of two CPUs others used three and a half.
+    // Bursts hit the busy loops; within ten seconds, other processes used 3.5 s of CPU time on two CPUs.
     let mut record = crate::samples::stolen("os", [0.36, 0.34]);
     record.measurements.push(measured("cost.syscall", Labels::new(), 100.0));
     crate::samples::ran(&mut record, 13.5, 10.0);
@@ -305,7 +305,7 @@ fn others_cost_no_more_over_the_run_than_they_used_of_it() {
     let others = diagnosis.findings.iter().find(|finding| finding.rule == "other-load").unwrap();
     assert!((share_of(&others.loss) - 0.175).abs() < 1e-9, "{others:?}");
     assert_eq!(others.severity, Severity::Warning);
-    // Where they used more, it is what the loops lost.
+    // If other processes used more, the loss is that of the loops.
     crate::samples::ran(&mut record, 19.0, 10.0);
     record.conditions.after.as_mut().unwrap().own_ready_seconds = Some(0.6);
     let others = &crate::diagnose(&record).findings[0];
@@ -379,7 +379,7 @@ fn every_finding_says_how_sure_it_is_and_of_which_resource_it_takes() {
 }
 
 proptest! {
-    // A full record a case: a quarter of the usual number keeps the run short.
+    // Each case is a full record, so a quarter of the usual number of cases keeps the test short.
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
@@ -436,7 +436,7 @@ proptest! {
         let index = crate::RecordIndex::new(&record);
         let case = Case { index: &index, numa: diagnosis.numa.as_ref() };
         for rule in RULES {
-            // A rule that misses its input must not find anything when it is asked all the same.
+            // A rule whose input is missing must not find anything, even if it is called anyway.
             if rule.missing(&case).is_some() {
                 prop_assert_eq!((rule.find)(&case).unwrap_or_default(), vec![], "{}", rule.name);
             }
@@ -444,7 +444,7 @@ proptest! {
         for resource in &diagnosis.resources {
             prop_assert!(resource.share.is_none_or(|share| share.is_finite() && share >= 0.0), "{resource:?}");
         }
-        // What was diagnosed must go through JSON, which knows no infinity.
+        // A diagnosis must survive conversion to JSON, which does not support infinity.
         let mut alone = machine(1);
         alone.diagnosis = diagnosis;
         let back = Record::from_json(alone.to_json().unwrap().as_bytes());

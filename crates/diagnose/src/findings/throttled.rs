@@ -3,7 +3,7 @@
 use super::clock_holders::by_heat;
 use super::prelude::*;
 
-/// The kernel's count of thermal throttling events, after the run compared with before.
+/// The kernel's count of thermal throttling events after the run, compared with the count before.
 pub(super) const RULE: Rule = Rule { name: "throttled", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {

@@ -1,21 +1,21 @@
-//! Ordinary threads wake late because the timer slack was raised above Linux's default.
+//! Ordinary threads that wake up late because the timer slack was raised above Linux's default.
 
 use record::statistics::Summary;
 
 use super::prelude::*;
 use crate::resources::{DEFAULT_SLACK_NS, wake_up_cpu};
 
-/// SCHED_OTHER wake-up latency with the machine as is, compared with 1 ns of slack.
+/// SCHED_OTHER wake-up latency with current settings, compared with 1 ns of timer slack.
 pub(super) const RULE: Rule = Rule { name: "timer-slack", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
-    // Tuning also disables idle states. Real-time threads have no slack, so that their difference is the idle states'
-    // share.
+    // Tuning also disables deep idle states. Real-time threads have no slack, so their difference is the part caused by
+    // idle states.
     let idle = Gain::find(case, "fifo").map(|gain| gain.ns.max(0.0));
     let gain = Gain::find(case, "other")?;
-    // Everybody has the default: no loss of this machine.
+    // The default slack is not a loss of this machine.
     let raised = gain.as_is.detail.get(detail::TIMER_SLACK_NS).filter(|ns: &f64| *ns > DEFAULT_SLACK_NS)?;
-    // Slack delays no wake-up by more than it is; what is beyond it is something else's.
+    // Slack delays no wake-up by more than its own length; any further delay has another cause.
     let slack = (gain.ns - idle.unwrap_or(0.0)).min(raised);
     let saved = Value::Figure(slack, "ns");
     let what = text!("timer slack raised to about {saved} delays wake-ups of ordinary threads");
@@ -49,19 +49,19 @@ fn held_off(case: &Case) -> bool {
     !case.record.coverage.iter().any(refused)
 }
 
-/// The gain from tuning for one scheduling policy on [`wake_up_cpu`].
+/// The gain from tuning on [`wake_up_cpu`], for one scheduling policy.
 #[derive(Debug)]
 pub(super) struct Gain<'a> {
-    /// The machine as it is.
+    /// The result with current settings.
     pub as_is: &'a Measurement,
-    /// The same CPU tuned.
+    /// The result of the same CPU after tuning.
     pub tuned: &'a Measurement,
     /// The difference of the two medians, ns.
     pub ns: f64,
 }
 
 impl<'a> Gain<'a> {
-    /// Of `policy`.
+    /// Finds the gain for `policy`.
     pub(super) fn find(case: &Case<'a>, policy: &str) -> Option<Self> {
         let on = wake_up_cpu(case.index);
         let thread = |m: &Measurement| (m.labels.count(Label::Cpu), m.labels.count(Label::Priority));
@@ -71,7 +71,7 @@ impl<'a> Gain<'a> {
         Some(Self { as_is, tuned, ns: as_is.summary.median - tuned.summary.median })
     }
 
-    /// The current loss, minus `other` ns due to another cause.
+    /// The current loss, minus `other` ns that are due to another cause.
     pub(super) fn loss_beside(&self, other: f64) -> Verdict {
         let (low, high) = spread(&self.tuned.summary);
         let could_be = Summary {

@@ -1,22 +1,22 @@
-//! Timers with the resolution of the kernel's tick: sleeping threads wake at the next tick.
+//! Timers with only the resolution of the kernel's tick: sleeping threads wake up at the next tick.
 
 use super::prelude::*;
 use super::steal_time::{cite_quickest, quickest};
 use crate::resources::DEFAULT_SLACK_NS;
 
-/// Wake-ups spread evenly over a tick, as without high-resolution timers.
+/// Wake-up latencies that are spread evenly over a tick, as is the case without high-resolution timers.
 ///
-/// Modelled: with high-resolution timers, an ordinary thread waits for its timer slack of 50 µs; the interval is from
-/// half to twice that value.
+/// Modelled: with high-resolution timers, an ordinary thread is delayed only by its timer slack of 50 µs; the interval
+/// is from half to twice this value.
 pub(super) const RULE: Rule = Rule { name: "timer-tick", find };
 
-/// Wake-ups spread over a tick have a median near half of it, and none is much later than the tick.
+/// Wake-ups spread over a tick have a median near half a tick, and none is delayed by much more than one tick.
 const MIDDLE: std::ops::RangeInclusive<f64> = 0.25..=0.75;
 const LATEST: f64 = 1.25;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let kernel = &case.record.machine.kernel;
-    // An emulator's timers are its host's.
+    // The timers of an emulator depend on the host.
     if case.record.machine.virtualization.emulated == Some(true) {
         return None;
     }
@@ -32,7 +32,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         verdict(share(DEFAULT_SLACK_NS), (share(DEFAULT_SLACK_NS * 2.0), share(DEFAULT_SLACK_NS / 2.0)));
     let (late, tick) = (Value::Figure(late, "ns"), Value::Figure(tick, "ns"));
     let what = text!(
-        "sleeping threads wake only at the timer tick, every {tick}: no high-resolution timers",
+        "no high-resolution timers: sleeping threads wake up only at the timer tick, every {tick}",
         tick = tick.clone()
     );
     let off = kernel.options.iter().find(|option| *option == "highres=off");

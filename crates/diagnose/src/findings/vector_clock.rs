@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::prelude::*;
 
-/// The core clock during 512-bit or 256-bit work compared with that during plain work.
+/// The core clock during 512-bit or 256-bit work, compared with the clock during scalar work.
 pub(super) const RULE: Rule = Rule { name: "vector-clock", find };
 
-/// No processor has more kinds of vectors than this, but a handwritten record may list any number.
+/// Maximum number of vector widths. No processor has more, but a hand-written record may list any number.
 const MOST_VECTORS: usize = 16;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
-    // x86-64's names are widths in bits, aarch64's those of its instructions.
+    // On x86-64, the names are widths in bits; on aarch64, the names of instruction sets.
     let mut vectors: BTreeMap<&str, Vec<&Measurement>> = BTreeMap::new();
     for m in case.figures_of(metrics::CORE_CLOCK) {
         let Some(vector) = m.labels.word(Label::Vector) else { continue };
@@ -25,7 +25,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(widths.filter_map(|(width, clocks)| find_slow_vectors(width, &clocks, &plain)).collect())
 }
 
-/// The CPU of a clock, and whether all cores were at work.
+/// The CPU of a clock, and whether all cores were busy.
 type CpuAndLoad = (Option<u64>, bool);
 
 fn cpu_and_load(m: &Measurement) -> CpuAndLoad {
@@ -38,11 +38,11 @@ fn find_slow_vectors(
     plain: &HashMap<CpuAndLoad, &Measurement>,
 ) -> Option<Finding> {
     let at_work = |active| clocks.iter().copied().filter(move |m| has_labels(m, &[(Label::Active, active)]));
-    // With all cores at work if measured: such programs run like that.
+    // With all cores busy, if measured, because such programs use all cores.
     let active = if at_work("all").next().is_some() { "all" } else { "one" };
     let mut pairs: Vec<_> = at_work(active)
         .filter_map(|wide| {
-            // With as many cores at work on the same CPU.
+            // On the same CPU, with the same number of busy cores.
             let plain = *plain.get(&cpu_and_load(wide))?;
             Some((wide, plain, loss(&wide.summary, &plain.summary, Better::Higher)))
         })
@@ -64,8 +64,8 @@ fn find_slow_vectors(
             "if only part of the code is vectorized, run that part on separate CPUs"
         ),
     };
-    let beside = text!("clock with {vectors} code: {clock}", vectors = &vectors, clock = wide);
-    let scalar = text!("clock with scalar code: {clock}", clock = plain);
+    let beside = text!("core clock with {vectors} code: {clock}", vectors = &vectors, clock = wide);
+    let scalar = text!("core clock with scalar code: {clock}", clock = plain);
     let what = text!("{vectors} vectors lower the clock of all code from {scalar} to {wide}", scalar = plain);
     let finding = RULE
         .report_loss(costs(loss)?, what)

@@ -1,4 +1,4 @@
-//! A virtual machine that presents each CPU as a single-core package, which hides shared resources from the scheduler.
+//! A virtual machine that shows each CPU as a single-core package, which hides shared resources from the scheduler.
 
 use super::prelude::*;
 

@@ -1,17 +1,18 @@
-//! A CPU whose longest wake-up far exceeds those of all other CPUs, which agree with each other.
+//! A CPU whose longest wake-up is far longer than those of all other CPUs, which have similar longest wake-ups.
 
 use std::collections::BTreeMap;
 
 use super::prelude::*;
 
-/// The longest wake-up of each CPU, of the same threads at the same setting.
+/// The longest wake-up of each CPU, for the same kind of thread and the same setting.
 pub(super) const RULE: Rule = Rule { name: "wakeup-outlier", find };
 
 /// Minimum number of CPUs for an outlier.
 const FEWEST: usize = 3;
-/// The others agree if the largest is at most this many times the smallest: longest wake-ups scatter.
+/// The other CPUs are similar if the largest of their longest wake-ups is at most this many times the smallest; such
+/// extremes scatter.
 const AGREE: f64 = 3.0;
-/// The outlier takes at least this many times as long as any other.
+/// The outlier's longest wake-up takes at least this many times as long as that of any other CPU.
 const FAR: f64 = 10.0;
 
 fn longest(m: &Measurement) -> f64 {
@@ -42,7 +43,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let [is, most, least] = [odd, next, least].map(|m| Value::Figure(longest(m), "ns"));
     let cpu = cpus_of([odd]);
     let what = text!(
-        "the longest wake-up takes {is} on CPU {cpu}, and {least} to {most} on other CPUs",
+        "the longest wake-up took {is} on CPU {cpu}, but {least} to {most} on other CPUs",
         cpu = &cpu,
         is = is.clone()
     );
@@ -53,7 +54,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         .felt_by(Relevance::Few)
         .locate_cpus(&cpu)
         .cite(text!("longest wake-up: {is}"), odd)
-        .cite(text!("longest of all others: {next}", next = Value::Figure(longest(next), "ns")), next)
+        .cite(text!("longest on other CPUs: {next}", next = Value::Figure(longest(next), "ns")), next)
         .suggest(text!("find the tasks on this CPU"), format!("sudo rtla osnoise top -c {cpu} -d 30s"))
         .suggest(text!("run urgent work on other CPUs"), format!("taskset -c {rest} COMMAND"))
         .mend_as(RULE.name);

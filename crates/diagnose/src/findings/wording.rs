@@ -1,4 +1,4 @@
-//! The wording of findings: a few of each kind. Everything else is tested by codes and values.
+//! Snapshots of the wording of some findings of each kind. Everything else is tested by codes and values.
 
 use insta::assert_snapshot;
 use record::diagnosis::Finding;

@@ -1,20 +1,20 @@
 //! Finds the points at which a series of values changed its level.
 //!
-//! A series is cut where a weighted likelihood ratio of two levels against one is greatest, if chance is unlikely to produce that ratio;
-//! then each part is cut by itself (hierarchical division, as in E-divisive: Matteson and James, JASA 109:334, 2014). A permutation test
-//! gives the probability: without a change every order of the values is equally likely, whatever their distribution and the width of each
-//! interval. Therefore, a series without change is cut in at most [`WRONG`] of cases. A value's weight is the inverse of its variance,
-//! which is based on its own interval and the typical scatter of the series, since runs differ by more than a single run
-//! shows. Values that drift or depend on earlier values are
-//! not exchangeable: for these, the test only shows that they changed.
+//! A series is cut at the point with the greatest weighted likelihood ratio of two levels to one level, provided that chance is unlikely to
+//! produce this ratio. Each part is then cut in the same way (hierarchical division, as in E-divisive: Matteson and James, JASA 109:334,
+//! 2014). A permutation test determines the probability: without a change, every order of the values is equally likely, regardless of their
+//! distribution and the width of each interval. Therefore, a series without a change is cut in at most [`WRONG`] of cases. A value's weight
+//! is the inverse of its variance. The variance is based on the value's own interval and on the typical scatter of the series, because runs
+//! differ by more than a single run shows. Values that drift or depend on earlier values are not exchangeable: for these, the test shows
+//! only that they changed.
 
 use record::difference::WRONG;
 
-/// Minimum number of records on each side of a change, because a single one may be an outlier.
+/// Minimum number of records on each side of a change, because a single record may be an outlier.
 const LEAST_SIDE: usize = 2;
 /// Number of random orders.
 const ORDERS: u32 = 1999;
-/// The seed of the orders, so that the same records always lead to the same answer.
+/// The seed of the random orders, which ensures that the same records always produce the same answer.
 const SEED: u64 = 0x6c69_6e65_7370_6565;
 
 /// A value with its standard deviation, 0 if unknown.
@@ -24,15 +24,15 @@ pub(super) struct Value {
     pub(super) deviation: f64,
 }
 
-/// A cut of a series: the index of the later part's first value, and the probability by chance.
+/// A cut of a series: the index of the first value of the later part, and the probability that chance produces this cut.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Cut {
     pub(super) at: usize,
     pub(super) chance: f64,
 }
 
-/// The fewest values in which a change can be detected when this many series are tested together: n values have n over n ÷ 2 halves, and
-/// two of these orders are as clear as the clearest.
+/// The smallest number of values in which a change can be detected if this many series are tested together. There are C(n, n ÷ 2) ways to
+/// split n values into halves, and two of these show the clearest possible change.
 pub(super) fn least_values(series: usize) -> usize {
     let halves = |n: usize| (0..n / 2).map(|i| (n - i) as f64 / (i + 1) as f64).product::<f64>();
     (2 * LEAST_SIDE..64).find(|n| 2.0 / halves(*n) <= WRONG / series.max(1) as f64).unwrap_or(64)
@@ -57,8 +57,8 @@ fn weigh(values: &[Value]) -> Vec<(f64, f64)> {
     values.iter().map(|value| (value.value, least / (value.deviation.powi(2) + least))).collect()
 }
 
-/// The conditions for cutting a part: a minimum number of values, since with fewer values no order is rare enough, and a maximum
-/// probability by chance.
+/// The conditions for cutting a part: a minimum number of values, because with fewer values no order is rare enough, and a maximum
+/// probability of a cut by chance.
 #[derive(Clone, Copy)]
 struct Bounds {
     least: usize,
@@ -77,8 +77,8 @@ fn divide(values: &[(f64, f64)], begin: usize, bounds: Bounds, chance: &mut Chan
     divide(after, begin + at, bounds, chance, cuts);
 }
 
-/// The cut at which the levels of both sides differ most clearly, and the clarity: the reduction of weighted squares from one
-/// level to two.
+/// The cut at which the levels of the two sides differ most clearly, and the clarity: the reduction of the weighted sum of squares with two
+/// levels instead of one.
 fn best_cut(values: &[(f64, f64)]) -> Option<(usize, f64)> {
     let last = values.len().checked_sub(LEAST_SIDE)?;
     let (all, weight) = values.iter().fold((0.0, 0.0), |(sum, all), (v, w)| (sum + v * w, all + w));
@@ -98,14 +98,14 @@ fn best_cut(values: &[(f64, f64)]) -> Option<(usize, f64)> {
     best.filter(|(_, clear)| *clear > 0.0)
 }
 
-/// The share of random orders that are cut as clearly; `None` if it is too high.
+/// The share of random orders with a cut that is at least as clear; `None` if this share is too high.
 fn test(values: &[(f64, f64)], clear: f64, most: f64, chance: &mut Chance) -> Option<f64> {
     let allowed = (most * f64::from(ORDERS + 1)) as u32;
     let mut order = values.to_vec();
     let mut as_clear = 0;
     for _ in 0..ORDERS {
         chance.shuffle(&mut order);
-        // The same cut summed in another order differs in the last digits.
+        // The same cut, summed in another order, differs in the last digits.
         as_clear += u32::from(best_cut(&order).is_some_and(|(_, other)| other >= clear * (1.0 - 1e-9)));
         if as_clear + 1 > allowed {
             return None;
@@ -138,7 +138,7 @@ impl Chance {
 mod tests {
     use super::*;
 
-    /// What runs of one machine scatter by: seldom much, each with an interval of its own that sees only a part of it.
+    /// Synthetic runs of one machine: the scatter is rarely large, and each run's interval covers only part of it.
     fn series(seed: u64, length: usize, level: impl Fn(usize) -> f64) -> Vec<Value> {
         let mut chance = Chance(seed.wrapping_mul(7919) + 1);
         let mut even = move || (chance.next() >> 11) as f64 / (1u64 << 53) as f64;

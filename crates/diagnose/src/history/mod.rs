@@ -1,5 +1,5 @@
-//! One machine's results over its records: each headline, the changes of its level, and the differences between the two records
-//! around a change.
+//! One machine's results over several records: each headline, its level changes, and the differences between the two records around a
+//! change.
 
 mod change_points;
 
@@ -21,21 +21,21 @@ const HALF_INTERVAL: f64 = 1.96;
 /// The summary of one record of a machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Past {
-    /// Its file and time.
+    /// The record's file and time.
     pub moment: Moment,
     /// The host's name.
     pub host: String,
-    /// When its run ended, seconds since 1970.
+    /// The end of the run, seconds since 1970.
     pub over: u64,
-    /// The kind of its machine.
+    /// The class of the machine.
     pub kind: crate::Kind,
     facts: Vec<Option<String>>,
     figures: Vec<RowFigure>,
 }
 
 impl Past {
-    /// Creates the summary of a record: its headlines, or the results of these metrics and the headlines with these
-    /// names.
+    /// Creates the summary of a record. Without requested names, it contains the headlines; otherwise, the results of the metrics and the
+    /// headlines with these names.
     pub fn from_record(record: &Record, path: std::path::PathBuf, asked: &[String]) -> Option<Self> {
         let at = record::date::seconds(&record.started)?;
         let facts = tell_facts(record);
@@ -49,7 +49,7 @@ impl Past {
         })
     }
 
-    /// Whether it has any of the requested results.
+    /// Whether the record has any of the requested results.
     pub fn has_figures(&self) -> bool {
         !self.figures.is_empty()
     }
@@ -71,7 +71,7 @@ fn figures(record: &Record, asked: &[String]) -> Vec<RowFigure> {
     let headlines =
         headlines.map(|headline| headline.resource).filter(|one| asked.is_empty() || is_asked(&one.name));
     let headline = |one: Resource| {
-        // The interval is that of the result behind the headline.
+        // The interval is that of the result on which the headline is based.
         let same = |value: f64| (value - one.delivered).abs() <= one.delivered.abs() * 1e-9;
         let figure = record.measurements.iter().find(|m| m.unit == one.unit && same(m.value()));
         let row = || rows.iter().find(|row| row.figure.unit == one.unit && same(row.value));
@@ -104,7 +104,7 @@ fn kind_of(row: &RowFigure) -> (&str, &Text, &str, Option<Better>, &str) {
     (metric.name(), what, unit, *better, &row.method)
 }
 
-/// The lines of a machine's records, which are in chronological order.
+/// One line per result of a machine. The records are in chronological order.
 pub fn lines(records: &[Past]) -> Vec<Line> {
     let mut lines: Vec<(&RowFigure, Line)> = Vec::new();
     for (record, past) in records.iter().enumerate() {
@@ -170,7 +170,8 @@ fn middle(values: &[Value]) -> f64 {
     median(values.iter().map(|value| value.value)).unwrap_or(0.0)
 }
 
-/// The interval of the ratio of two levels, from the records' scatter; that of medians is wider than that of means by √(π ÷ 2).
+/// The interval of the ratio of two levels, from the scatter of the records. The interval of medians is wider than that of means by √(π ÷
+/// 2).
 fn interval(before: &[Value], after: &[Value], ratio: f64) -> Option<(f64, f64)> {
     let level = |values: &[Value]| {
         Estimate::of_blocks(0.0, &values.iter().map(|value| value.value).collect::<Vec<f64>>())
@@ -180,8 +181,8 @@ fn interval(before: &[Value], after: &[Value], ratio: f64) -> Option<(f64, f64)>
     Some((at(low), at(high))).filter(|(low, high)| low.is_finite() && high.is_finite())
 }
 
-/// The CPU placement according to the newest records that contain it, and the date of its first record, if it was
-/// different before.
+/// The CPU placement in the newest records that contain it and, if the placement was different before, the date of the first record with
+/// the current one.
 pub fn since(records: &[Past]) -> Vec<Text> {
     let of_fact = |(at, fact): (usize, &crate::Fact)| {
         let value = |past: &'_ Past| past.facts.get(at).cloned().flatten();
@@ -196,14 +197,14 @@ pub fn since(records: &[Past]) -> Vec<Text> {
         let day = first.moment.started.get(..10).unwrap_or_default().to_owned();
         Some(text!(
             "history-since",
-            "{what}: {now} since {day}, {before} until then",
+            "{what}: {now} since {day}, previously {before}",
             what = fact.what.clone()
         ))
     };
     facts().iter().enumerate().filter(|(_, fact)| fact.from.starts_with(SHAPE)).filter_map(of_fact).collect()
 }
 
-/// The differences between two records, hardware first, without momentary states of the machine.
+/// The differences between two records, hardware first, without temporary states of the machine.
 fn differences(before: &Past, after: &Past) -> Vec<Difference> {
     let values = [before.facts.clone(), after.facts.clone()];
     let lasting = (0..facts().len()).filter(|at| facts().get(*at).is_some_and(|f| f.kind != FactKind::State));

@@ -1,4 +1,4 @@
-//! Made-up curves whose levels are known.
+//! Synthetic curves with known levels.
 
 use super::*;
 use crate::samples::{add_cache, add_curve, gradual, has_code, machine, noisy, sizes, sizes_by, steps};
@@ -45,7 +45,7 @@ fn caches_that_are_there_are_as_advertised() {
 
 #[test]
 fn a_ripple_of_memory_at_the_advertised_size_is_no_cache() {
-    // A virtual machine that gets 4 MiB of its host's 260, whose neighbours make memory slower in the middle of the run.
+    // A virtual machine that gets 4 MiB of the host's 260 MiB, with neighbors that make memory slower in the middle of the run.
     for ripple in [200 * MIB, 600 * MIB] {
         let mut record = server(260 * MIB);
         let curve = [(32 * KIB, 1.7), (MIB, 5.4), (4 * MIB, 35.0), (ripple, 138.0), (u64::MAX, 168.0)];
@@ -305,7 +305,7 @@ proptest! {
 #[test]
 fn memory_is_what_lies_beyond_the_caches_though_it_was_measured_once() {
     let mut record = server(32 * MIB);
-    // As a run leaves it that had no time: sizes up to 5.7 MiB, then one far beyond.
+    // The curve of a run that was short of time: sizes up to 5.7 MiB, then one much larger size.
     let mut points = steps(&sizes_by(2.0, 4 * KIB, 6 * MIB), &INCLUSIVE);
     points.push((90 * MIB + 512 * KIB, 148.8));
     add_curve(&mut record, "2MiB", &points);

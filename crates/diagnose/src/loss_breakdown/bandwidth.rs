@@ -1,4 +1,4 @@
-//! Bytes per second between all CPUs and memory.
+//! The loss of bandwidth between memory and all CPUs, in bytes per second.
 
 use record::diagnosis::Finding;
 use record::difference::Verdict;
@@ -11,7 +11,8 @@ use crate::findings::Case;
 use crate::findings::bandwidth_shared::{AT_TIMES, RULE};
 use crate::{memory_channels, resources};
 
-/// From the rating of the devices, over their set speed, the load from others and the lines that stores read first, down to triad.
+/// From the rated bandwidth of the devices down to triad, with steps for the configured speed, for the load of other processes, and for
+/// lines that stores read first.
 pub(super) fn descend(case: &Case, steps: &mut Steps) {
     if let Some(channels) = memory_channels::channels(&case.record.machine)
         && let Some(rated) = channels.rated_bytes_per_second
@@ -25,9 +26,9 @@ pub(super) fn descend(case: &Case, steps: &mut Steps) {
         steps.take(cause, Some("memory-speed"), rated - channels.bytes_per_second, None, false);
     }
     let delivered = steps.breakdown.delivered;
-    // The finding's share is of what there would be without others.
+    // The share in the finding refers to the result without other processes.
     let of_others = |share: f64| delivered * share / (1.0 - share);
-    // As the rule has it: among the findings it may be part of the general load from others.
+    // The result of the rule is used directly, because among the findings it may be merged with the general load.
     let found = RULE.findings(case).pop();
     if let Some(Finding { loss: Verdict::Costs { share, interval: (low, high) }, what, measured, .. }) = found
         && !what.is(&AT_TIMES)
@@ -42,7 +43,7 @@ pub(super) fn descend(case: &Case, steps: &mut Steps) {
         && has_labels(triad, &[(Label::Stores, "regular")])
         && let Some((least, most)) = write_allocate_avoided(case.record, triad)
     {
-        // Of three arrays one is written.
+        // Triad writes one of three arrays.
         let read_first = |avoided: f64| delivered / 3.0 * (1.0 - avoided);
         let cause = text!("write-allocate reads for regular stores");
         let between = Some((read_first(most), read_first(least)));

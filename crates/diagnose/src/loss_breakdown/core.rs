@@ -1,4 +1,4 @@
-//! The clock of each core, with all of them at work.
+//! The loss of core clock with all cores busy.
 
 use record::text::Value;
 use record::{Measurement, text};
@@ -7,7 +7,8 @@ use super::Steps;
 use crate::figures::{median, middle, spread};
 use crate::findings::Case;
 
-/// From the advertised clock over limits on it to the clock that all cores reach together. Time lost to others does not affect the clock.
+/// From the advertised clock down to the clock that all cores reach together, with steps for clock limits. CPU time lost to other processes
+/// does not affect the clock.
 pub(super) fn descend(case: &Case, steps: &mut Steps) {
     let scalar = |active: &str| case.clocks("scalar", active);
     let (one, all) = (middle(scalar("one")), middle(scalar("all")));
@@ -19,7 +20,7 @@ pub(super) fn descend(case: &Case, steps: &mut Steps) {
     }
 }
 
-/// A limit set on the clock, as far as it keeps one core alone below the ceiling.
+/// A clock limit, if it keeps a single busy core below the ceiling.
 fn limit(case: &Case, steps: &mut Steps, alone: Option<&Measurement>) {
     let Some(alone) = alone else { return };
     let before = &case.record.conditions.before;

@@ -1,5 +1,5 @@
-//! The breakdown of each resource: from the hardware's ceiling down to the delivered result, one step per cause, and the part that no cause
-//! explains. The values add up.
+//! The breakdown of each resource from the hardware's ceiling down to the delivered result: one step per cause, and the part that no cause
+//! explains. The values add up to the whole loss.
 
 mod bandwidth;
 mod core;
@@ -12,8 +12,9 @@ use crate::figures::RESOLUTION;
 use crate::findings::Case;
 use crate::resources::{self, Headline};
 
-/// One breakdown per resource with a ceiling from this machine's parts. With a family's ceiling, which lies anywhere between those of its
-/// parts, or with the best result here, no loss is known. Each resource's ceiling and share are set to the breakdown's, so that both agree.
+/// One breakdown per resource whose ceiling results from this machine's own parts. If the ceiling is that of a processor family, or the
+/// best result on this machine, the loss is unknown. Each resource's ceiling and share are replaced by those of the breakdown, so that both
+/// agree.
 pub(crate) fn break_down(case: &Case, headlines: &mut [Headline]) -> Vec<LossBreakdown> {
     let mut breakdowns = Vec::new();
     for headline in headlines {
@@ -41,12 +42,12 @@ pub(crate) fn break_down(case: &Case, headlines: &mut [Headline]) -> Vec<LossBre
 #[derive(Debug)]
 struct Steps {
     breakdown: LossBreakdown,
-    /// The level below the steps so far.
+    /// The remaining level after the steps so far.
     level: f64,
 }
 
 impl Steps {
-    /// The ceiling of a resource; `None` without one.
+    /// A breakdown that starts at the ceiling of a resource; `None` if the resource has no ceiling.
     fn from_headline(Headline { resource, delivered_is, ceiling_is }: &Headline) -> Option<Self> {
         let source = resource.source.filter(|source| *source == CeilingSource::Parts)?;
         let ceiling = resource.ceiling.filter(|ceiling| ceiling.is_finite() && *ceiling > 0.0)?;
@@ -68,7 +69,7 @@ impl Steps {
         Some(Self { level: ceiling, breakdown })
     }
 
-    /// Subtracts a cause's loss, in the breakdown's unit. A loss below the resolution of the measurements is dropped.
+    /// Subtracts the loss of a cause, in the breakdown's unit. A loss below the resolution of the measurements is omitted.
     fn take(
         &mut self,
         cause: Text,
@@ -92,7 +93,7 @@ impl Steps {
         });
     }
 
-    /// The breakdown; the gap between the last step and the delivered result is unexplained.
+    /// The finished breakdown. The gap between the last step and the delivered result is unexplained.
     fn end(self) -> LossBreakdown {
         let mut breakdown = self.breakdown;
         breakdown.unexplained = self.level - breakdown.delivered;

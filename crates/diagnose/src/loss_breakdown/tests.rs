@@ -94,7 +94,7 @@ fn slow_memory_devices_are_the_first_step_below_what_they_are_rated_for() {
     assert_eq!((memory.steps.len(), memory.steps[0].measured), (1, false), "{memory:?}");
     assert_eq!(memory.steps[0].leaves, 6.0 * 2100e6 * 8.0);
     assert!(adds_up(memory) && memory.unexplained > 0.0, "{memory:?}");
-    // Regular stores that read half of the lines first: of 70 GB/s a third is stored.
+    // Regular stores that read half of the lines first; one third of the 70 GB/s is stored.
     let place = Labels::new().with_label(Label::Threads, 2u32);
     record.measurements.push(measured("memory.write_allocate_avoided", place, 0.5));
     let diagnosis = crate::diagnose(&record);
@@ -105,7 +105,7 @@ fn slow_memory_devices_are_the_first_step_below_what_they_are_rated_for() {
 #[test]
 fn a_slow_cpu_stands_beside_what_it_gains_itself() {
     let mut record = machine(3);
-    // By idle states it gains nothing, 20 and 40 µs: the one in the middle stands for all.
+    // Without idle states, the CPUs gain nothing, 20 µs and 40 µs; the median CPU represents all.
     for (policy, setting, ns) in [
         ("fifo", "tuned", [9e3, 5e3, 5e3]),
         ("fifo", "as-is", [5e3, 25e3, 45e3]),

@@ -1,5 +1,5 @@
-//! What the published comparison of layers concluded (kernel, user mode and virtual machine on an i7-6500U, 2020; its results are in
-//! `linespeed reference i7-6500u`), and whether a machine's own results agree.
+//! Checks the conclusions of a published comparison of layers (kernel, user mode and virtual machine on an i7-6500U, 2020; results in
+//! `linespeed reference i7-6500u`) against a machine's own results.
 
 use record::diagnosis::{Answer, Claim};
 use record::difference::{MUCH, Verdict, compare_totals};
@@ -10,10 +10,10 @@ use super::rows::{Row, Rows, Together};
 use super::steps::{find, not_resolved, state};
 use crate::tables::rows;
 
-/// The conclusions in their order, with what each is judged by.
+/// The conclusions in order, each with the comparisons that decide it.
 const CLAIMS: &str = include_str!("claims.txt");
 
-/// Every conclusion with its answer. If a layer differs from itself (`floor`) by a large cost, the results are inconclusive.
+/// Every conclusion with its answer. The results are inconclusive if a layer differs from itself (`floor`) by a large cost.
 pub(super) fn claims(layers: &Rows, together: Together, floor: Option<&Verdict>) -> Vec<Claim> {
     let noise = floor.filter(|floor| size(floor) != Size::Little);
     let judged = rows(CLAIMS, "claims").into_iter().filter_map(|row| {
@@ -37,7 +37,7 @@ pub(super) fn claims(layers: &Rows, together: Together, floor: Option<&Verdict>)
     judged.collect()
 }
 
-/// How a cost compares with the threshold of a large cost.
+/// The size of a cost relative to the threshold of a large cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Size {
     Much,
@@ -54,14 +54,14 @@ fn size(verdict: &Verdict) -> Size {
     }
 }
 
-/// A layer with something, and the one without.
+/// A layer with some property, and the same layer without it.
 type Pair<'a> = Option<(&'a Row<'a>, &'a Row<'a>)>;
 
 fn cannot(why: impl Into<Text>) -> (Answer, Text) {
     (Answer::CannotTell, why.into())
 }
 
-/// The first of some pairs of layers of which both were timed.
+/// The first pair for which both layers were timed.
 fn find_pair<'a>(layers: &'a Rows<'a>, pairs: &str) -> Pair<'a> {
     pairs.split(" | ").find_map(|pair| {
         let (with, without) = pair.split_once(" > ")?;
@@ -69,7 +69,7 @@ fn find_pair<'a>(layers: &'a Rows<'a>, pairs: &str) -> Pair<'a> {
     })
 }
 
-/// The answer from comparisons that must all agree; each has a text for the case that it could not be made.
+/// The answer from comparisons that must all agree. Each comparison has a text that explains why it is missing, if it is.
 fn conclude(layers: &Rows, together: Together, parts: &[&str]) -> (Answer, Text) {
     let mut supported = true;
     let mut contradicted = false;
@@ -106,7 +106,7 @@ fn conclude(layers: &Rows, together: Together, parts: &[&str]) -> (Answer, Text)
     (answer, why.unwrap_or_default())
 }
 
-/// What shows migration, if migrations were counted of the layer that was free.
+/// The answer about migration, which requires that migrations were counted for the unpinned layer.
 fn by_migrations(layers: &Rows, pairs: &str, (answer, why): (Answer, Text)) -> (Answer, Text) {
     let Some((free, _)) = find_pair(layers, pairs) else { return (answer, why) };
     match free.rate(record::detail::MIGRATIONS_PER_S) {
@@ -121,7 +121,7 @@ fn by_migrations(layers: &Rows, pairs: &str, (answer, why): (Answer, Text)) -> (
     }
 }
 
-/// Whether migration, with interrupts, costs a kernel thread more than a user program.
+/// Whether migration and interrupts cost a kernel thread more than a user program.
 fn kernel_suffers_more(layers: &Rows, together: Together) -> (Answer, Text) {
     let of_user = find_pair(layers, "user unpinned > user");
     let pairs = find_pair(layers, "kernel unpinned > kernel").zip(of_user);

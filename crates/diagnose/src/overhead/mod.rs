@@ -1,5 +1,5 @@
-//! The overhead of the machine's layers, timed alternately with identical code: steps in which one thing differs, their noise floor, and the
-//! conclusions of the published comparison checked against these results.
+//! The overhead of the machine's layers, timed alternately with identical code: steps between layers that differ in one
+//! property, the noise floor, and a check of the conclusions of the published comparison.
 
 mod claims;
 mod rows;
@@ -14,14 +14,14 @@ use crate::record_index::RecordIndex;
 use record::text;
 use rows::{Rows, Together};
 
-/// Steps, floor and conclusions; each layer gets the interval of its extra time over the fastest. `None` if layers were not timed alternately;
-/// for example, published results are single values without an interval.
+/// Steps, noise floor and conclusions. Each layer also gets the interval of its extra time over the fastest layer.
+/// `None` if layers were not timed alternately; published results, for example, are single values without an interval.
 pub(crate) fn overhead(index: &RecordIndex, layers: &mut [Layer]) -> Option<Overhead> {
     let rows = Rows::from_index(index);
     let locate = |from: &str| rows.0.iter().find(|row| crate::figures::locate_figure(row.m) == from);
     let fastest = locate(&layers.iter().find(|layer| layer.layer != AGAIN)?.from)?;
     let comparisons = steps::comparisons(&rows);
-    // A layer against itself: nothing differs between the two but chance.
+    // A layer compared with itself: any difference is chance.
     let itself = rows.0.iter().find(|row| row.layer == AGAIN).and_then(|again| {
         let first = rows.find("user", again.cpu, true)?;
         Some(again.against(first, Together { comparisons, floor: None }).as_floor())

@@ -9,7 +9,7 @@ use crate::record_index::RecordIndex;
 /// The context of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Together {
-    /// The number of simultaneous comparisons: the intervals hold for all of them together (Bonferroni).
+    /// The number of simultaneous comparisons. The intervals are valid for all of them together (Bonferroni).
     pub comparisons: usize,
     /// The difference of a layer from itself: smaller differences cannot be resolved.
     pub floor: Option<f64>,
@@ -18,13 +18,13 @@ pub(super) struct Together {
 /// One layer.
 #[derive(Clone, Debug)]
 pub(super) struct Row<'a> {
-    /// Its result.
+    /// The layer's result.
     pub m: &'a Measurement,
     /// `user`, `kernel`, `guest user`…
     pub layer: &'a str,
     /// The CPU to which the layer is pinned; `None` if it is not pinned.
     pub cpu: Option<u64>,
-    /// Whether interrupts reach it.
+    /// Whether interrupts are enabled for the layer.
     pub interrupts: bool,
     /// Cycles of each slice, in run order.
     pub portions: Vec<f64>,
@@ -53,7 +53,7 @@ impl<'a> Row<'a> {
         label(self.m)
     }
 
-    /// Events per second counted during it.
+    /// Events per second, counted while the layer ran.
     pub(super) fn rate(&self, count: DetailKey<f64>) -> Option<f64> {
         self.m.detail.get(count)
     }
@@ -66,28 +66,28 @@ impl<'a> Row<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// The layers of a record that were timed alternately, which are those with slices.
+    /// The layers of a record that were timed alternately, that is, those with slices.
     pub(super) fn from_index(index: &RecordIndex<'a>) -> Self {
         Self(index.figures_of(metrics::LAYER_TIME).filter_map(Row::from_measurement).collect())
     }
 
-    /// The layer of this name, pinned to that CPU or not pinned, with or without interrupts.
+    /// The layer with this name, pinned to this CPU or unpinned, with or without interrupts.
     pub(super) fn find(&self, layer: &str, cpu: Option<u64>, interrupts: bool) -> Option<&Row<'a>> {
         self.0.iter().find(|row| row.layer == layer && row.cpu == cpu && row.interrupts == interrupts)
     }
 
-    /// The CPU that layers are pinned to: that of the layer run twice, else the first named.
+    /// The CPU to which layers are pinned: that of the layer that was run twice, otherwise the first one in the record.
     pub(super) fn cpu(&self) -> Option<u64> {
         let again = self.0.iter().find(|row| row.layer == AGAIN).and_then(|row| row.cpu);
         again.or_else(|| self.0.iter().find_map(|row| row.cpu))
     }
 
-    /// A kernel thread or a guest's kernel without interrupts, wherever it is pinned.
+    /// A kernel thread or a guest's kernel without interrupts, pinned to any CPU.
     pub(super) fn without_interrupts(&self, layer: &str) -> Option<&Row<'a>> {
         self.0.iter().find(|row| row.layer == layer && !row.interrupts)
     }
 
-    /// User mode on another CPU than the one that layers are pinned to.
+    /// User mode on a different CPU than the one to which the other layers are pinned.
     pub(super) fn elsewhere(&self) -> Option<&Row<'a>> {
         let cpu = self.cpu();
         self.0.iter().find(|row| row.layer == "user" && row.cpu.is_some() && row.cpu != cpu)

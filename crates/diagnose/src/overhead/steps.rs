@@ -1,4 +1,4 @@
-//! Steps between two layers that differ in one thing, and the cost of each per counted event.
+//! Steps between two layers that differ in one property, and the cost of each step per counted event.
 
 use record::diagnosis::LayerStep;
 use record::difference::Verdict;
@@ -9,13 +9,13 @@ use record::{DetailKey, Text, detail, text};
 use super::rows::{Row, Rows, Together};
 use crate::tables::{rows, template};
 
-/// Maximum time that an interrupt uses on its CPU, including its softirqs: a higher cost has another cause.
+/// Maximum CPU time of one interrupt, including its softirqs. A higher cost must have another cause.
 const LONGEST_INTERRUPT: f64 = 100e-6;
 
 /// Slices per pass; `--rounds` counts passes.
 const PORTIONS_PER_PASS: u64 = 16;
 
-/// The steps, in words.
+/// The table of steps.
 const STEPS: &str = include_str!("steps.txt");
 
 /// The events by which the cost of a step is divided: the name in the details, and the displayed name.
@@ -34,12 +34,12 @@ struct Pair<'a> {
     events: Option<Events>,
 }
 
-/// The cost of each step between two timed layers that differ in one property.
+/// The cost of every step for which both layers were timed.
 pub(super) fn steps<'a>(layers: &'a Rows<'a>, together: Together) -> Vec<LayerStep> {
     pairs(layers).iter().map(|pair| step(pair, together)).collect()
 }
 
-/// The number of simultaneous comparisons, including that of a layer with itself.
+/// The number of simultaneous comparisons, including the comparison of a layer with itself.
 pub(super) fn comparisons(layers: &Rows) -> usize {
     pairs(layers).len() + 1
 }
@@ -87,7 +87,7 @@ fn step(pair: &Pair, together: Together) -> LayerStep {
     }
 }
 
-/// A verdict about a step in words.
+/// The verdict about a step, in words.
 pub(super) fn state(verdict: &Verdict) -> Text {
     let known = |share: f64, interval: (f64, f64)| {
         let digits = digits_within(share, Some(interval));
@@ -124,7 +124,7 @@ pub(super) fn state(verdict: &Verdict) -> Text {
     }
 }
 
-/// No difference, and the smallest that would have been detected.
+/// No difference, with the smallest difference that would have been detected.
 pub(super) fn not_resolved(smaller_than: f64) -> Text {
     text!(
         "overhead-not-resolved",
@@ -143,12 +143,12 @@ fn each(pair: &Pair, verdict: &Verdict) -> Option<Text> {
         without = significant(without)
     );
     let Verdict::Costs { share, .. } = verdict else { return Some(counted) };
-    // Of one second without it: events with it come in 1 + share seconds.
+    // Relative to one second without the property: with the property, the events occur within 1 + share seconds.
     let more = with * (1.0 + share) - without;
     if *share <= 0.0 {
         return Some(counted);
     }
-    // What comes no more often only has more time to come in.
+    // The event rate did not increase; there are more events only because the layer takes longer.
     if with <= without || more <= 0.0 {
         return Some(text!("overhead-events-no-more", "{counted}: does not explain the cost"));
     }

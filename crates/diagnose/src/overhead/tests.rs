@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::record_index::RecordIndex;
 use crate::samples::machine;
 
-/// A layer with 64 portions that take so many cycles each, up to 1 in 10,000 more; and what was counted beside it.
+/// A layer with 64 slices that take this many cycles each, plus up to 1 in 10,000, and the counted events.
 fn timed(
     record: &mut Record,
     layer: &str,
@@ -41,7 +41,7 @@ fn overhead(record: &Record) -> Option<Overhead> {
     super::overhead(&index, &mut crate::layers::layers(&index))
 }
 
-/// The rows of a user program on CPU 1, of which some are slower.
+/// The rows of a user program on CPU 1; some of them are slower.
 fn users(free: f64, migrations: f64, elsewhere: f64, interrupts: f64) -> Record {
     let mut record = machine(4);
     timed(&mut record, "user", "none", "on", 1e7 * free, &[(detail::MIGRATIONS_PER_S, migrations)]);
@@ -63,7 +63,7 @@ fn step(overhead: &Overhead, code: &str) -> LayerStep {
     found.unwrap_or_else(|| panic!("{code}: {:?}", overhead.steps)).clone()
 }
 
-/// The share that a step costs.
+/// The cost of a step, as a share.
 fn cost(step: &LayerStep) -> f64 {
     match step.verdict {
         Verdict::Costs { share, .. } => share,
@@ -95,7 +95,7 @@ fn interrupts_that_cost_are_held_against_how_many_there_were() {
     assert_eq!(reported.what.value("other"), Some(&Value::Count(0)));
     assert_eq!(reported.what.value("here"), Some(&Value::Count(1)));
     assert!((cost(&reported) - 0.05).abs() < 1e-3, "{reported:?}");
-    // 5 % over 10,512 interrupts more in 1.05 s.
+    // 5 %, divided by 10,512 additional interrupts in 1.05 s.
     let each = reported.each.unwrap();
     assert_eq!(each.code(), Some("overhead-events-each"));
     let Some(Value::Sentence(counted)) = each.value("counted") else { panic!("{each:?}") };
@@ -157,7 +157,7 @@ fn a_machine_on_which_a_layer_differs_from_itself_tells_nothing() {
 fn what_bursts_cost_stands_in_the_row_and_in_the_step_alike() {
     let mut record = users(1.0, 0.0, 1.0, 250.0);
     timed(&mut record, "user real-time", "cpu 1", "on", 1e7, &[(detail::INVOLUNTARY_SWITCHES_PER_S, 0.0)]);
-    // One portion of five takes twice as long: no median sees it, and a fifth of the time is gone.
+    // One of five slices takes twice as long: no median shows this, although a fifth of the time is lost.
     for user in [1, 2] {
         let m = &mut record.measurements[user];
         let portions: Vec<f64> = (0..64).map(|n| if (n * 13 + user) % 5 == 0 { 2e7 } else { 1e7 }).collect();
@@ -186,7 +186,7 @@ fn conclusions_about_layers_that_were_not_timed_are_left_open() {
     assert_eq!([answers[0], answers[2], answers[3], answers[4], answers[5]], [Answer::CannotTell; 5]);
 }
 
-/// The published machine's proportions, as if its passes had been taken in turn.
+/// The proportions of the published machine, as if its passes had alternated.
 fn published() -> Record {
     let mut record = users(1.0937, 5.0, 1.0, 250.0);
     record.measurements.clear();
@@ -217,7 +217,7 @@ fn the_published_figures_support_the_published_conclusions() {
     assert!((cost(&interrupts) - 0.0663).abs() < 1e-3);
 }
 
-/// A record of linespeed's own names a whole guest's kernel as such.
+/// In linespeed's own records, the kernel of a whole guest has a separate name.
 #[test]
 fn a_whole_guests_kernel_answers_as_the_published_one_did() {
     let mut record = published();

@@ -1,4 +1,4 @@
-//! Settings besides the layout: memory, huge pages, interrupts.
+//! Settings other than the layout: memory, huge pages, interrupts.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use crate::figures::{cite_fact, loss, pasteable, write_command};
 use crate::record_index::RecordIndex;
 use crate::resources;
 
-/// Transparent huge pages' switch.
+/// The switch for transparent huge pages.
 const ENABLED: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 
-/// The memory policy; `None` with one node.
+/// Advice on the memory policy; `None` with one node.
 pub(super) fn memory(available: &AvailableResources, processes: &[Process]) -> Option<Advice> {
     let says = match processes.first()?.policy {
         Policy::Default => return None,
@@ -28,14 +28,14 @@ pub(super) fn memory(available: &AvailableResources, processes: &[Process]) -> O
             let mut says = match room(available, processes) {
                 Some(room) => text!(
                     "plan-memory-of-own-nodes-at-most",
-                    "Each process allocates from its own nodes only, at most {room} each.",
+                    "Each process allocates memory only from its own nodes, at most {room} each.",
                     room = Value::Bytes(room)
                 ),
-                None => text!("Each process allocates from its own nodes only."),
+                None => text!("Each process allocates memory only from its own nodes."),
             };
             says.push(text!(
                 "A process that needs more is OOM-killed even if other nodes have free memory; --preferred=NODE instead of --membind \
-                 avoids it."
+                 avoids this."
             ));
             says
         }
@@ -43,7 +43,7 @@ pub(super) fn memory(available: &AvailableResources, processes: &[Process]) -> O
     Some(Advice { about: "memory".to_owned(), says, ..Advice::default() })
 }
 
-/// Minimum number of bytes per process, if the processes on a node share its memory evenly.
+/// The smallest amount of memory per process, in bytes, if the processes on a node share its memory evenly.
 fn room(available: &AvailableResources, processes: &[Process]) -> Option<u64> {
     let mut shares: BTreeMap<u32, (Option<u64>, u64)> = BTreeMap::new();
     for seat in &available.seats {
@@ -59,7 +59,7 @@ fn room(available: &AvailableResources, processes: &[Process]) -> Option<u64> {
     processes.iter().map(of).min().flatten()
 }
 
-/// Huge pages; `None` without a measurement (which [`super::unknown`] reports).
+/// Advice on huge pages; `None` without a measurement (reported by [`super::unknown`]).
 pub(super) fn huge_pages(index: &RecordIndex) -> Option<Advice> {
     let (small, huge) = resources::memory_pages(index)?;
     let size = Value::Bytes(small.labels.count(Label::Bytes)?);
@@ -69,7 +69,7 @@ pub(super) fn huge_pages(index: &RecordIndex) -> Option<Advice> {
     let mut advice = Advice { about: "huge pages".to_owned(), evidence, ..Advice::default() };
     match loss(&small.summary, &huge.summary, Better::Lower) {
         Verdict::Costs { share, interval } => {
-            // As the finding has them.
+            // The same as in the finding.
             let digits = digits_of_share(share, interval);
             let [share, low, high] = [share, interval.0.max(0.0), interval.1]
                 .map(|share| Value::Rounded(Box::new(Value::Share(share)), digits));
@@ -101,11 +101,11 @@ pub(super) fn huge_pages(index: &RecordIndex) -> Option<Advice> {
     Some(advice)
 }
 
-/// The placement of interrupts; `None` with one node.
+/// Advice on interrupt placement; `None` with one node.
 pub(super) fn interrupts(available: &AvailableResources) -> Option<Advice> {
     let says = text!(
-        "Leave irqbalance on: it keeps a device's IRQs on the device's node. Run the process that uses a network card or \
-         disk most on that node."
+        "Leave irqbalance on: it keeps a device's IRQs on the device's node. Run the main user of a network card or \
+         disk on that node."
     );
     let commands =
         vec!["grep -H . /sys/class/net/*/device/numa_node /sys/block/*/device/numa_node".to_owned()];

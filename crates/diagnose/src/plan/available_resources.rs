@@ -1,4 +1,4 @@
-//! The resources for laying out a program: the nodes with usable CPUs, their cores, their memory.
+//! The resources available to a program: the nodes with usable CPUs, their cores and memory.
 
 use std::collections::BTreeMap;
 
@@ -15,27 +15,27 @@ use crate::node_costs::{Costs, MOST_NODES, nodes_of_cpus};
 pub(super) struct Seat {
     /// The kernel's node number.
     pub node: u32,
-    /// Its cores with their usable CPUs, those of one last-level cache side by side; empty if CPUs are unknown.
+    /// The node's cores with their usable CPUs, grouped by last-level cache; empty if CPUs are unknown.
     pub cores: Vec<Vec<u32>>,
-    /// Its number of CPUs, if nothing else is known.
+    /// The node's number of CPUs, if nothing else is known.
     pub count: Option<u32>,
-    /// The node that provides its memory: itself, or the nearest node with memory.
+    /// The node that provides the memory: this node, or the nearest node with memory.
     pub memory: u32,
-    /// Bytes of that memory.
+    /// Size of that memory, bytes.
     pub bytes: Option<u64>,
-    /// Whether its CPUs here are all that the node has online.
+    /// Whether these are all online CPUs of the node.
     pub whole: bool,
-    /// Its usable CPUs by last-level cache, if it has several shared ones, or by domains found from timings.
+    /// The usable CPUs by last-level cache, if the node has several shared ones, or by domains found by timing.
     pub domains: Vec<CpuList>,
 }
 
 impl Seat {
-    /// Its CPUs in the order in which threads use them: a thread on each core, then their siblings.
+    /// The CPUs in the order in which threads use them: one CPU of each core, then the siblings.
     pub(super) fn cpus(&self, siblings: bool) -> Vec<u32> {
         in_order(&self.cores, siblings)
     }
 
-    /// The number of threads it has room for.
+    /// Maximum number of threads.
     pub(super) fn room(&self, siblings: bool, per_core: u32) -> Option<u32> {
         if self.cores.is_empty() {
             return self.count.map(|count| if siblings { count } else { (count / per_core.max(1)).max(1) });
@@ -44,7 +44,7 @@ impl Seat {
     }
 }
 
-/// CPUs of cores in the order in which threads use them.
+/// The CPUs of these cores, in the order in which threads use them.
 pub(super) fn in_order(cores: &[Vec<u32>], siblings: bool) -> Vec<u32> {
     let most = if siblings { cores.iter().map(Vec::len).max().unwrap_or(0) } else { 1 };
     (0..most).flat_map(|sibling| cores.iter().filter_map(move |core| core.get(sibling).copied())).collect()
@@ -61,7 +61,7 @@ pub(super) struct AvailableResources {
     pub assumed: bool,
     /// Nodes with usable memory.
     pub memory: Vec<u32>,
-    /// The nodes without a usable CPU.
+    /// Nodes with memory but without a usable CPU.
     pub memory_only: Vec<(u32, Option<u64>)>,
     /// Seats whose node has no usable memory.
     pub without_memory: Vec<u32>,
@@ -69,23 +69,23 @@ pub(super) struct AvailableResources {
     pub per_core: u32,
     /// The source of the mapping of CPUs to cores.
     pub numbering: Numbering,
-    /// CPUs isolated at boot, which were left out.
+    /// CPUs excluded because they were isolated at boot.
     pub isolated: CpuList,
-    /// Whether all usable CPUs are isolated ones.
+    /// Whether all usable CPUs are isolated.
     pub all_isolated: bool,
     /// Offline CPUs.
     pub offline: CpuList,
-    /// Online CPUs that may not be used.
+    /// Online CPUs that the process is not allowed to use.
     pub forbidden: CpuList,
-    /// Kinds of core, the fastest first, if there are several.
+    /// Core types, fastest first, if there are several.
     pub kinds: Vec<(String, CpuList)>,
-    /// CPUs' worth of time that a cgroup allows.
+    /// CPU time allowed by a cgroup, in CPUs.
     pub quota: Option<f64>,
-    /// The level of the last cache.
+    /// The level of the last-level cache.
     pub last_level: u32,
-    /// Whether the request, or the plan, leaves usable CPUs out.
+    /// Whether the request or the plan excludes usable CPUs.
     pub narrowed: bool,
-    /// The CPU placement according to timings.
+    /// CPU placement found by timing.
     pub places: Places,
 }
 
@@ -95,18 +95,18 @@ impl AvailableResources {
         self.seats.iter().flat_map(|seat| seat.cores.iter().flatten().copied()).collect()
     }
 
-    /// Whether the CPUs of a node lie in domains that Linux does not show.
+    /// Whether the CPUs of a node belong to domains that Linux does not report.
     pub(super) fn splits(&self) -> bool {
         self.cpus_known && self.places.domain_of(&self.cpus()).is_some_and(|of| of.values().any(|at| *at > 0))
     }
 
-    /// The number of threads that each seat has room for.
+    /// Maximum number of threads of each seat.
     pub(super) fn rooms(&self, siblings: bool) -> impl Iterator<Item = Option<u32>> {
         self.seats.iter().map(move |seat| seat.room(siblings, self.per_core))
     }
 }
 
-/// Examines a record's machine; `wanted` are the CPUs to use. `Err` with a sentence if there is nothing to plan.
+/// Examines a record's machine; `wanted` are the requested CPUs. Returns an error if there is nothing to plan.
 pub(super) fn survey(
     record: &Record,
     costs: &Costs,
@@ -131,7 +131,7 @@ pub(super) fn survey(
     for cpu in machine.cpus.iter().filter(|cpu| cpu.online) {
         *online.entry(on_node.get(&cpu.id).copied().unwrap_or(0)).or_default() += 1;
     }
-    // From all CPUs, usable or not: they show how CPUs are numbered.
+    // Uses all CPUs, even unusable ones, because they show how CPUs are numbered.
     let (mut core_of, numbering) = numbering::cores(machine, &on_node);
     available.places.correct(&mut core_of);
     available.numbering = numbering;
@@ -170,7 +170,7 @@ fn quota(machine: &Machine) -> Option<f64> {
     machine.limits.cpu_quota.filter(|quota| quota.is_finite() && *quota > 0.0)
 }
 
-/// The CPUs that a program may use: online, allowed, wanted, and not isolated unless all are.
+/// The CPUs that a program may use: online, allowed, requested, and not isolated (unless all are isolated).
 fn usable(
     machine: &Machine,
     on_node: &BTreeMap<u32, u32>,
@@ -181,7 +181,7 @@ fn usable(
     let online: CpuList = machine.cpus.iter().filter(|cpu| cpu.online).map(|cpu| cpu.id).collect();
     available.offline = machine.cpus.iter().filter(|cpu| !cpu.online).map(|cpu| cpu.id).collect();
     let online = if online.is_empty() { listed } else { online };
-    // Records of other tools lack the allowed CPUs.
+    // Records imported from other tools lack the allowed CPUs.
     let allowed = machine.allowed_cpus();
     let mut usable = if allowed.is_empty() { online.clone() } else { allowed.intersection(&online) };
     available.forbidden = online.difference(&usable);
@@ -200,7 +200,7 @@ fn usable(
     }
     let isolated = machine.kernel.isolated.intersection(&usable);
     let rest = usable.difference(&isolated);
-    // A request that names isolated CPUs means them.
+    // Isolated CPUs that were requested explicitly are used.
     if rest.is_empty() || wanted.is_some() {
         available.all_isolated = !isolated.is_empty();
         return Ok(usable);
@@ -209,7 +209,7 @@ fn usable(
     Ok(rest)
 }
 
-/// The last-level cache of each CPU, by a number; none if no two cores share one.
+/// The number of each CPU's last-level cache; empty if no two cores share a cache.
 fn domains(machine: &Machine, usable: &CpuList, core_of: &BTreeMap<u32, u32>) -> BTreeMap<u32, usize> {
     let mut domains = BTreeMap::new();
     let mut shared = false;
@@ -224,19 +224,19 @@ fn domains(machine: &Machine, usable: &CpuList, core_of: &BTreeMap<u32, u32>) ->
     if shared { domains } else { BTreeMap::new() }
 }
 
-/// The cores among `cpus`: those of one cache side by side, then by number.
+/// The cores among `cpus`, grouped by cache, then by number.
 fn cores(cpus: &CpuList, core_of: &BTreeMap<u32, u32>, domain_of: &BTreeMap<u32, usize>) -> Vec<Vec<u32>> {
     let mut cores: BTreeMap<(usize, bool, u32), Vec<u32>> = BTreeMap::new();
     for cpu in cpus {
         let domain = domain_of.get(&cpu).copied().unwrap_or(usize::MAX);
-        // A CPU without a known core counts as a core of its own.
+        // A CPU without a known core counts as a separate core.
         let core = core_of.get(&cpu).copied();
         cores.entry((domain, core.is_none(), core.unwrap_or(cpu))).or_default().push(cpu);
     }
     cores.into_values().collect()
 }
 
-/// Nodes with usable memory. If no node is marked as allowed, the record does not say.
+/// Finds the nodes with usable memory. If no node is marked as allowed, the record lacks this information.
 fn memory(machine: &Machine, available: &mut AvailableResources) {
     let any = machine.nodes.iter().any(|node| node.allowed);
     let usable = machine.nodes.iter().filter(|node| (node.allowed || !any) && node.bytes != Some(0));
@@ -245,7 +245,7 @@ fn memory(machine: &Machine, available: &mut AvailableResources) {
     available.memory.dedup();
 }
 
-/// Gives each seat its memory: its own, else the nearest.
+/// Assigns memory to each seat: the node's own, otherwise the nearest.
 fn settle_memory(record: &Record, costs: &Costs, available: &mut AvailableResources) {
     let bytes: BTreeMap<_, _> = record.machine.nodes.iter().map(|node| (node.id, node.bytes)).collect();
     for seat in &mut available.seats {
@@ -266,7 +266,7 @@ fn settle_memory(record: &Record, costs: &Costs, available: &mut AvailableResour
         .collect();
 }
 
-/// Kinds of core among the usable CPUs, the fastest first; none if all are alike.
+/// Core types among the usable CPUs, fastest first; empty if all are alike.
 fn kinds(machine: &Machine, usable: &CpuList) -> Vec<(String, CpuList)> {
     let mut kinds: BTreeMap<String, (u64, CpuList)> = BTreeMap::new();
     for cpu in machine.cpus.iter().filter(|cpu| usable.contains(cpu.id)) {
@@ -281,12 +281,12 @@ fn kinds(machine: &Machine, usable: &CpuList) -> Vec<(String, CpuList)> {
     }
     let mut kinds: Vec<(u64, String, CpuList)> =
         kinds.into_iter().map(|(kind, (speed, cpus))| (speed, kind, cpus)).collect();
-    // If no speed is known, performance cores are recognized by name.
+    // If no speed is known, performance cores are identified by name.
     kinds.sort_by_key(|(speed, kind, _)| (std::cmp::Reverse(*speed), kind != "performance"));
     kinds.into_iter().map(|(_, kind, cpus)| (kind, cpus)).collect()
 }
 
-/// From counts alone, as articles and other tools have them: nodes, or packages, and CPUs.
+/// Derives seats from counts only, as in articles and other tools' output: nodes or packages, and CPUs.
 fn by_counts(
     record: &Record,
     costs: &Costs,
@@ -311,7 +311,7 @@ fn by_counts(
     } else {
         vec![reported.first().copied().unwrap_or(0)]
     };
-    // If only the number of cores is known, it stands for that of CPUs.
+    // If only the number of cores is known, it replaces the number of CPUs.
     let cpus = counts.cpus_online.or(counts.cpus_present).or(counts.cores);
     if cpus.is_none() && nodes.len() < 2 {
         return Err(PlanError::NothingReported);

@@ -1,4 +1,4 @@
-//! The expected gain of a layout for a program that currently ignores nodes. Modelled: the mean cost of an access over all pairs of nodes compared
+//! The expected gain of a layout for a program that is NUMA-unaware so far. The model compares the mean access cost over all pairs of nodes
 //! with the mean within the processes' own nodes.
 
 use record::plan::{Gain, Process};
@@ -11,11 +11,11 @@ use crate::figures::RESOLUTION;
 use crate::node_costs::{Cost, Costs, Matrix, mean};
 use crate::observed::find_observed;
 
-/// The note after unreliable results.
+/// The note that results are unreliable.
 pub(super) const IN_DOUBT: Template =
     Template { code: "plan-gain-in-doubt", words: "Some of these results are unreliable." };
 
-/// The gains, one per kind of program with a gain.
+/// The gains, one per kind of program that gains.
 pub(super) fn gains(
     record: &Record,
     available: &AvailableResources,
@@ -25,13 +25,13 @@ pub(super) fn gains(
     if available.memory.len() + available.seats.len() < 3 {
         return Vec::new();
     }
-    // Without a matrix of nodes a comparison and the finding model the same from these results.
+    // Without a node matrix, these results give the same gain as in a comparison and in the finding.
     let reach = find_reaches(record).into_iter().find(|reach| reach.other.is_some());
     let reach = reach.filter(|reach| {
         reach.timed != Timed::Matrix
             && reach.nodes as usize == available.seats.len().max(available.memory.len())
     });
-    // Time per element, with many loads in flight, is no latency.
+    // Time per element, with many loads in flight, is not a latency.
     let waiting = match reach.as_ref().map(|reach| reach.timed) {
         Some(Timed::Stream(_)) => "memory-bound",
         _ => "memory-latency-bound",

@@ -1,4 +1,4 @@
-//! The distribution of processes over nodes: their number, CPUs and memory.
+//! Distributes processes over nodes: their number, CPUs and memory.
 
 use record::plan::{Policy, Process};
 use record::{CpuList, Text, text};
@@ -8,19 +8,19 @@ use super::available_resources::{AvailableResources, Seat, in_order};
 use super::error::PlanError;
 use crate::node_costs::Costs;
 
-/// Maximum number of processes of a plan: the largest machines have a few thousand CPUs.
+/// Maximum number of processes in a plan: the largest machines have a few thousand CPUs.
 pub(super) const MOST_PROCESSES: u32 = 4096;
 
-/// The processes, and remarks on them.
+/// The processes, with cautions about them.
 #[derive(Debug, Default)]
 pub(super) struct Layout {
     pub processes: Vec<Process>,
     pub cautions: Vec<Text>,
-    /// Whether a cgroup's quota decided the number of threads.
+    /// Whether a cgroup's quota determined the number of threads.
     pub by_quota: bool,
 }
 
-/// Lays out processes. `Err` if the request is impossible.
+/// Lays out processes. Returns an error if the request is impossible.
 pub(super) fn lay_out(
     available: &AvailableResources,
     costs: &Costs,
@@ -77,7 +77,7 @@ fn check(request: &PlanRequest, room: Option<u32>) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// How many processes with this many threads fit the machine; with a quota, how many fit the quota.
+/// The number of processes with this many threads that fit on the machine, or within the quota if there is one.
 fn fitting(available: &AvailableResources, siblings: bool, threads: u32, by_quota: bool) -> u32 {
     if by_quota {
         let quota = available.quota.unwrap_or(1.0).floor().max(1.0) as u32;
@@ -89,21 +89,21 @@ fn fitting(available: &AvailableResources, siblings: bool, threads: u32, by_quot
     }
     let within: u32 = rooms.iter().map(|room| room / threads.max(1)).sum();
     let all: u32 = rooms.iter().sum();
-    // Larger than a node: over several.
+    // A process larger than a node spans several.
     let count = if within > 0 { within } else { all / threads.max(1) };
     count.clamp(1, MOST_PROCESSES)
 }
 
-/// A process's part of the machine: seats, each with its cores there.
+/// A process's part of the machine: seats, each with the process's cores.
 type Group<'a> = Vec<(&'a Seat, Vec<Vec<u32>>)>;
 
-/// As many processes as nodes, or more: each on one node.
+/// With at least as many processes as nodes: assigns each to one node.
 fn shared(available: &AvailableResources, siblings: bool, processes: u32) -> Vec<Group<'_>> {
     let mut counts = vec![0u32; available.seats.len()];
     let weight = |seat: &Seat| f64::from(seat.room(siblings, available.per_core).unwrap_or(1).max(1));
     let most = |at: usize| available.seats[at].room(true, available.per_core).unwrap_or(u32::MAX);
     for _ in 0..processes {
-        // The seat that leaves each of its processes the most; none gets more processes than it has CPUs.
+        // Choose the seat with the most room per process; a seat never gets more processes than it has CPUs.
         let best = (0..counts.len()).rev().filter(|at| counts[*at] < most(*at)).max_by(|a, b| {
             let left = |at: usize| weight(&available.seats[at]) / f64::from(counts[at] + 1);
             left(*a).total_cmp(&left(*b))
@@ -121,8 +121,8 @@ fn shared(available: &AvailableResources, siblings: bool, processes: u32) -> Vec
     groups
 }
 
-/// A seat's cores by its domains if their number matches, else in this many even parts, neighbors together. With more parts than cores,
-/// siblings go to different ones.
+/// Splits a seat's cores by domain if the number of domains matches, otherwise into this many equal parts of neighboring cores. With more
+/// parts than cores, siblings are in different parts.
 fn split(seat: &Seat, parts: usize) -> Vec<Vec<Vec<u32>>> {
     let cores = &seat.cores;
     if parts == seat.domains.len() {
@@ -149,7 +149,7 @@ fn split(seat: &Seat, parts: usize) -> Vec<Vec<Vec<u32>>> {
     (0..parts).map(|part| from[part * from.len() / parts..(part + 1) * from.len() / parts].to_vec()).collect()
 }
 
-/// Fewer processes than nodes: each on several adjacent ones, or on one if its threads fit there.
+/// With fewer processes than nodes: assigns each to several adjacent nodes, or to one if its threads fit.
 fn spanning<'a>(
     available: &'a AvailableResources,
     costs: &Costs,
@@ -171,7 +171,7 @@ fn spanning<'a>(
         let size = rest.len().div_ceil(left);
         let mut group: Vec<&Seat> = Vec::new();
         while group.len() < size && !rest.is_empty() {
-            // The nearest to those already chosen.
+            // The node nearest to those already chosen.
             let far = |seat: &Seat| group.iter().map(|o| costs.distance(o.node, seat.node)).sum::<f64>();
             let next = (0..rest.len()).min_by(|a, b| far(rest[*a]).total_cmp(&far(rest[*b])).then(a.cmp(b)));
             group.push(rest.remove(next.unwrap_or(0)));
@@ -191,7 +191,7 @@ fn process(
 ) -> Process {
     let cores: Vec<Vec<u32>> = group.iter().flat_map(|(_, cores)| cores.iter().cloned()).collect();
     let nodes: CpuList = group.iter().map(|(seat, _)| seat.node).collect();
-    // A core's only CPU here may be a sibling that another process has split off; it counts as it is.
+    // Another process may use a core's other sibling; the remaining CPU counts as a core.
     let mut taken = in_order(&cores, siblings);
     let room = if available.cpus_known {
         u32::try_from(taken.len()).ok()
@@ -223,7 +223,7 @@ fn process(
     }
 }
 
-/// If CPUs are not known by number, processes on the same nodes share their threads evenly.
+/// Divides threads evenly among the processes on the same nodes, if CPUs are not known by number.
 fn share_threads(processes: &mut [Process]) {
     let mut sharing: std::collections::BTreeMap<CpuList, u32> = std::collections::BTreeMap::new();
     for process in processes.iter() {
@@ -235,22 +235,22 @@ fn share_threads(processes: &mut [Process]) {
     }
 }
 
-/// The note that a thread count alone gives as many processes as there is room for: one per node would leave CPUs idle.
+/// The note that a request for threads without processes fills the machine: one process per node would leave CPUs idle.
 fn several_a_node(available: &AvailableResources, layout: &Layout, request: &PlanRequest) -> Option<Text> {
     let (processes, nodes) = (layout.processes.len(), available.seats.len());
     let count = request.threads.filter(|_| request.processes.is_none() && processes > nodes)?;
     let threads = super::threads(count);
     Some(if nodes == 1 {
-        text!("{processes} processes of {threads} fill the node. For a single process: --processes 1.")
+        text!("{processes} processes with {threads} each fill the node. For one: --processes 1.")
     } else {
         text!(
             "plan-nodes-filled",
-            "{processes} processes of {threads} fill the nodes. For one process per node: --processes {nodes}."
+            "{processes} processes with {threads} each fill the nodes. For one per node: --processes {nodes}."
         )
     })
 }
 
-/// The note that processes get unequal parts, with the numbers of processes that avoid this.
+/// The note that processes differ in size, with the numbers of processes that avoid this.
 fn uneven(available: &AvailableResources, layout: &Layout, request: &PlanRequest) -> Option<Text> {
     let threads: Vec<u32> = layout.processes.iter().filter_map(|process| process.threads).collect();
     let (least, most) = (*threads.iter().min()?, *threads.iter().max()?);
@@ -259,7 +259,7 @@ fn uneven(available: &AvailableResources, layout: &Layout, request: &PlanRequest
     }
     let mut says = text!(
         "plan-processes-uneven",
-        "The processes differ in size: {least} to {most} threads each. Divide the work in that proportion."
+        "The processes differ in size: {least} to {most} threads each. Divide the work in proportion."
     );
     let seats = available.seats.len() as u32;
     let odd = |processes: &u32| !processes.is_multiple_of(seats) && !seats.is_multiple_of(*processes);
@@ -275,7 +275,7 @@ fn uneven(available: &AvailableResources, layout: &Layout, request: &PlanRequest
     Some(says)
 }
 
-/// The note that there are more threads than CPUs.
+/// The note that a process has more threads than CPUs.
 fn oversubscribed(layout: &Layout, request: &PlanRequest) -> Option<Text> {
     let threads = request.threads?;
     let cpus = layout.processes.iter().map(|process| process.cpus.len()).filter(|len| *len > 0).min()?;

@@ -1,4 +1,4 @@
-//! Turns a record into a plan: how to lay out a program on that machine, and the expected gain. Pure functions.
+//! Turns a record into a plan: a layout of a program on that machine, and the expected gain. Pure functions.
 
 mod advice;
 mod available_resources;
@@ -31,21 +31,21 @@ pub use snippets::TOOLS;
 pub use sources::{describe_source, merge_records, plan_needs};
 pub use verified::judge_verification;
 
-/// What a plan's reader must know, in words.
+/// Sentences of a plan.
 const WORDS: &str = include_str!("words.txt");
 
 /// The request for a plan.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlanRequest {
-    /// This many processes; by default one per node.
+    /// Number of processes; by default one per node.
     pub processes: Option<u32>,
-    /// This many threads in each; by default one for each of its CPUs or cores.
+    /// Number of threads per process; by default one per CPU or core of the process.
     pub threads: Option<u32>,
-    /// The CPUs to stay on; without: all that may be used.
+    /// The CPUs to use; by default all usable ones.
     pub cpus: Option<CpuList>,
 }
 
-/// The plan; `Err` if the record has too little about its machine, or the request is impossible.
+/// Makes a plan. Returns an error if the record lacks data about its machine, or if the request is impossible.
 pub fn plan(record: &Record, request: &PlanRequest) -> Result<Plan, PlanError> {
     plan_of(&RecordIndex::new(record), request)
 }
@@ -60,7 +60,7 @@ fn plan_of(index: &RecordIndex, request: &PlanRequest) -> Result<Plan, PlanError
     let siblings = siblings::choose(index, &available);
     let use_them = siblings.as_ref().is_none_or(|siblings| siblings.used);
     let layout = layout::lay_out(&available, &costs, request, use_them)?;
-    // Times in an emulator show nothing about the cost of nodes.
+    // In an emulator, timings are meaningless for the cost of nodes.
     let emulated = record.machine.virtualization.emulated == Some(true);
     let gains =
         if emulated { Vec::new() } else { gains::gains(record, &available, &costs, &layout.processes) };
@@ -100,7 +100,7 @@ fn plan_of(index: &RecordIndex, request: &PlanRequest) -> Result<Plan, PlanError
     Ok(plan)
 }
 
-/// The note that several packages are shown as one node, if more nodes would allow binding.
+/// The note that Linux reports several packages as one node, if separate nodes would allow binding.
 fn numa_off(index: &RecordIndex) -> Option<Text> {
     let finding = crate::findings::numa_off(index)?;
     let Verdict::Costs { share, .. } = finding.loss else { return None };
@@ -111,7 +111,7 @@ fn numa_off(index: &RecordIndex) -> Option<Text> {
     ))
 }
 
-/// The plan of a report, for a machine of several nodes or hidden domains; on one node placement changes little else.
+/// The plan for a report on a machine with several nodes or hidden domains; otherwise, placement changes little.
 pub fn plan_nodes(index: &RecordIndex) -> Option<Plan> {
     let machine = &index.record.machine;
     let hides = index.shape().is_some_and(|shape| shape.topology == Topology::Finer);
@@ -120,11 +120,11 @@ pub fn plan_nodes(index: &RecordIndex) -> Option<Plan> {
     made.filter(|made| made.nodes > 1 || hides && made.processes.len() > 1)
 }
 
-/// The note that nodes make no difference.
+/// The note that placement makes no difference.
 const ONE_NODE: Template =
     Template { code: "plan-one-node", words: "With one NUMA node, placement gains nothing." };
 
-/// A number of threads in words.
+/// Describes a number of threads.
 fn threads(count: u32) -> Text {
     match count {
         1 => text!("1 thread"),
@@ -132,7 +132,7 @@ fn threads(count: u32) -> Text {
     }
 }
 
-/// The threads of each process.
+/// Describes the number of threads per process.
 fn threads_each(processes: &[Process]) -> Text {
     let first = processes.first().and_then(|process| process.threads);
     match first {
@@ -184,11 +184,11 @@ fn summary(plan: &Plan, splits: bool) -> Text {
             "{processes} processes with {threads} each on {nodes} nodes; each process uses the CPUs and memory of one node."
         )
     } else {
-        text!("{processes} processes with {threads} each; each process spans neighbouring nodes.")
+        text!("{processes} processes with {threads} each; each process spans neighboring nodes.")
     };
     match plan.gains.iter().max_by(|a, b| a.factor.total_cmp(&b.factor)) {
         Some(gain) => says.push(text!(
-            "A {program} program runs up to {factor} as fast as one that ignores nodes; a program that fits in the caches gains nothing.",
+            "A {program} program runs up to {factor} as fast as without the plan; a program that fits in the caches gains nothing.",
             program = &gain.program,
             factor = Value::Factor(gain.factor)
         )),
@@ -198,7 +198,7 @@ fn summary(plan: &Plan, splits: bool) -> Text {
     says
 }
 
-/// Several last-level caches on a node, and the cost of a line within and across them.
+/// Describes several last-level caches on a node, and the cost of a cache-line transfer within and between them.
 fn caches(index: &RecordIndex, available: &AvailableResources, placed: &[Process]) -> Option<CacheDomains> {
     let domains: Vec<CpuList> = available.seats.iter().flat_map(|s| s.domains.iter().cloned()).collect();
     if domains.is_empty() {
@@ -218,7 +218,7 @@ fn caches(index: &RecordIndex, available: &AvailableResources, placed: &[Process
         .iter()
         .flat_map(|seat| seat.cores.iter().flatten().map(move |cpu| (u64::from(*cpu), seat.node)))
         .collect();
-    // Both of one way of handing over.
+    // Both results use the same kind of handover.
     let how = Handover::chief(index.figures_of(metrics::CORE_TO_CORE_LATENCY));
     let pairs = |same: bool| {
         let of = |key: Label| move |m: &&Measurement| m.labels.count(key);
@@ -259,7 +259,7 @@ fn caches(index: &RecordIndex, available: &AvailableResources, placed: &[Process
     Some(caches)
 }
 
-/// The sentence of a row of `words.txt`.
+/// The sentence in a row of `words.txt`.
 fn words(section: &str, key: &str) -> Template {
     sentences(WORDS, section, key).pop().unwrap_or(Template { code: "", words: "" })
 }
@@ -301,7 +301,7 @@ fn cautions(record: &Record, available: &AvailableResources, gains: bool) -> Vec
 
 /// The note that siblings are assumed or unknown, if that matters.
 fn siblings_not_reported(available: &AvailableResources, processes: &[Process]) -> Option<Text> {
-    // Whole nodes have all of their cores' CPUs, whichever those are.
+    // A whole node includes all CPUs of its cores, regardless of their numbers.
     let whole = !available.narrowed && processes.iter().all(|process| process.whole_nodes);
     if whole && available.numbering == Numbering::Unknown {
         return None;
@@ -309,7 +309,7 @@ fn siblings_not_reported(available: &AvailableResources, processes: &[Process]) 
     available.numbering.caution(available.cpus().first()?)
 }
 
-/// Unknowns, and how to resolve them.
+/// Lists missing data, and how to obtain it.
 fn unknown(
     index: &RecordIndex,
     available: &AvailableResources,
@@ -329,7 +329,7 @@ fn unknown(
     available.places.unknown(index.record).into_iter().chain(unknown).collect()
 }
 
-/// The cost from single results of local and other nodes' memory, as a comparison reads them.
+/// The cost from single results for local and remote memory, as in a comparison.
 fn single_figures(record: &Record) -> Option<Matrix> {
     let reach = find_reaches(record).into_iter().find(|reach| reach.other.is_some())?;
     let mut figures = [Some(&reach.own), reach.other.as_ref()].into_iter().flatten();

@@ -1,4 +1,4 @@
-//! Which CPUs share a core if a record has the counts of both but no CPU's core, as in lists of other tools.
+//! Determines which CPUs share a core if a record has only the numbers of CPUs and cores, as in other tools' output.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,20 +6,20 @@ use record::machine::Machine;
 use record::phrase::join_list;
 use record::{CpuList, Text, text};
 
-/// What is known about the CPUs of cores.
+/// How the CPUs of each core are known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Numbering {
-    /// The record has them, or a core has one CPU.
+    /// The record lists them, or each core has one CPU.
     #[default]
     Recorded,
-    /// Assumed as Linux numbers them: this many CPUs, at this distance from each other, form a core.
+    /// Assumed from Linux's usual numbering: a core consists of this many CPUs, at this distance from each other.
     Assumed { step: u32, per_core: u32 },
-    /// A core has several CPUs, but which ones is unknown.
+    /// Cores have several CPUs, but the record does not show which.
     Unknown,
 }
 
 impl Numbering {
-    /// The note for the reader; `first` is one of its CPUs.
+    /// The caution for the user; `first` is one of the plan's CPUs.
     pub(super) fn caution(self, first: u32) -> Option<Text> {
         let command = format!("cat /sys/devices/system/cpu/cpu{first}/topology/thread_siblings_list");
         match self {
@@ -30,7 +30,7 @@ impl Numbering {
                 let here: CpuList = (0..per_core).map(|part| first.saturating_add(part * step)).collect();
                 Some(text!(
                     "plan-siblings-assumed",
-                    "SMT siblings were not recorded. CPUs {cpus} are assumed to share a core, following Linux's usual numbering. \
+                    "SMT siblings were not recorded. CPUs {cpus} are assumed to share a core, as in Linux's usual numbering. \
                      To check: {command} (prints {here} if so).",
                     cpus = join_list(&cpus)
                 ))
@@ -44,7 +44,7 @@ impl Numbering {
     }
 }
 
-/// The core of each CPU, and how it is known. A core without a number gets that of its first CPU.
+/// The core of each CPU, and how it is known. A core without a number gets the number of its first CPU.
 pub(super) fn cores(machine: &Machine, on_node: &BTreeMap<u32, u32>) -> (BTreeMap<u32, u32>, Numbering) {
     let reported: BTreeMap<_, _> = machine.cpus.iter().filter_map(|cpu| Some((cpu.id, cpu.core?))).collect();
     let all: BTreeSet<u32> = if machine.cpus.is_empty() {
@@ -63,8 +63,8 @@ pub(super) fn cores(machine: &Machine, on_node: &BTreeMap<u32, u32>) -> (BTreeMa
     }
 }
 
-/// Linux first numbers one CPU per core, then the second ones in the same order. So each node's list consists of that many equal parts at
-/// the same distance.
+/// Linux first numbers one CPU per core, then the second CPUs in the same order. Each node's list therefore consists of as many equal parts
+/// as cores have CPUs, at equal distances.
 fn assumed(
     all: &BTreeSet<u32>,
     on_node: &BTreeMap<u32, u32>,
@@ -87,7 +87,7 @@ fn assumed(
         }
         let (first, further) = cpus.split_at(cpus.len() / per_core);
         let step = further.first()?.checked_sub(*first.first()?)?;
-        // A single range may also be cores whose CPUs are neighbours, unless it is one core.
+        // In a single range, siblings may have adjacent numbers, unless the range is one core.
         let is_one_range = cpus.windows(2).all(|two| matches!(two, [a, b] if *b == a + 1));
         if (is_one_range && first.len() > 1) || *common.get_or_insert(step) != step {
             return None;
@@ -110,7 +110,7 @@ mod tests {
     use record::machine::{Cpu, Node};
     use record::text::Value;
 
-    /// A machine of which only its nodes' lists and its count of cores are known.
+    /// A machine of which only the nodes' CPU lists and the number of cores are known.
     fn lists(nodes: &[&str], cores: u32) -> Machine {
         let mut machine = Machine::default();
         for (id, list) in (0u32..).zip(nodes) {
@@ -146,10 +146,10 @@ mod tests {
         assert_eq!(caution.value("cpus"), Some(&Value::from("n, n+4, n+8 and n+12")));
         assert_eq!(caution.value("here"), Some(&Value::from("2,6,10,14")));
         assert!(caution.value("command").is_some_and(|command| command.to_string().contains("cpu2/")));
-        // Nodes in turn, as some firmware numbers packages.
+        // CPUs alternate between nodes, as some firmware numbers packages.
         let (core_of, _) = find_numbering(&lists(&["0,2,4,6", "1,3,5,7"], 4));
         assert_eq!((core_of[&4], core_of[&5], core_of[&7]), (0, 1, 3));
-        // A core alone on its node needs no numbering.
+        // A single core on a node needs no numbering.
         assert_eq!(find_numbering(&lists(&["0-1", "2-3"], 2)).0[&3], 2);
     }
 

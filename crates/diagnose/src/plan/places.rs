@@ -1,5 +1,5 @@
-//! Where placement checks found the CPUs, as far as a layout may rely on it: cores and domains that Linux does not show, and CPUs that Linux
-//! wrongly shows as siblings.
+//! The results of placement checks on which a layout may rely: cores and domains that Linux does not report, and CPUs that Linux
+//! wrongly reports as siblings.
 
 use std::collections::BTreeMap;
 
@@ -7,27 +7,27 @@ use record::shape::{Motion, Shape, Topology};
 use record::text::Value;
 use record::{CpuList, Record, Text, phrase, text};
 
-/// The fewest checks that a layout relies on.
+/// Minimum number of checks for a layout to rely on them.
 pub(super) const LEAST_LOOKS: u32 = 4;
-/// A pair must share a core in one of this many checks, or it counts as temporary.
+/// A pair that shares a core in fewer than one of this many checks does so only temporarily.
 const STAYS: u32 = 2;
-/// Maximum number of pairs named.
+/// Maximum number of named pairs.
 const NAMED: usize = 4;
 
-/// What a layout may rely on. Empty without placement checks.
+/// Cores and domains on which a layout may rely; empty without placement checks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Places {
-    /// CPUs that stay on one core although Linux shows them on separate cores, one list per core.
+    /// CPUs that stay on one core although Linux reports separate cores; one list per core.
     pub cores: Vec<CpuList>,
-    /// Siblings that Linux shows but that do not slow each other.
+    /// Siblings reported by Linux that do not slow each other down.
     pub separate: Vec<(u32, u32)>,
-    /// Domains that Linux does not show but in which the CPUs stay; none or several.
+    /// Domains that Linux does not report and that the CPUs never leave; none or several.
     pub domains: Vec<CpuList>,
     shape: Option<Shape>,
 }
 
 impl Places {
-    /// Of a record's shape.
+    /// Reads a record's shape.
     pub(super) fn find(shape: Option<&Shape>) -> Self {
         let Some(shape) = shape.filter(|shape| shape.looks >= LEAST_LOOKS) else { return Self::default() };
         let stays = shape.shared_cores.iter().filter(|one| !one.shown && one.looks * STAYS >= shape.looks);
@@ -48,7 +48,7 @@ impl Places {
         }
     }
 
-    /// Puts the CPUs of each core on one core, and false siblings on their own.
+    /// Assigns the CPUs of each hidden core to one core, and false siblings to separate cores.
     pub(super) fn correct(&self, core_of: &mut BTreeMap<u32, u32>) {
         self.separate.iter().for_each(|(_, second)| _ = core_of.remove(second));
         for core in &self.cores {
@@ -58,14 +58,14 @@ impl Places {
         }
     }
 
-    /// The domain of each of these CPUs, by a number; `None` if one is unknown.
+    /// The number of each CPU's domain; `None` if any is unknown.
     pub(super) fn domain_of(&self, cpus: &CpuList) -> Option<BTreeMap<u32, usize>> {
         let at = |cpu: u32| self.domains.iter().position(|domain| domain.contains(cpu));
         let known: Option<BTreeMap<u32, usize>> = cpus.iter().map(|cpu| Some((cpu, at(cpu)?))).collect();
         known.filter(|_| self.domains.len() > 1)
     }
 
-    /// The reason for planning one thread per core, if the yield of a second thread was not measured.
+    /// The reason for one thread per core if the SMT yield was not measured.
     pub(super) fn one_a_core(&self) -> Option<Text> {
         let cores = self.cores.iter().take(NAMED).map(ToString::to_string).collect::<Vec<_>>();
         let more = self.cores.len().saturating_sub(NAMED);
@@ -81,7 +81,7 @@ impl Places {
         })
     }
 
-    /// The domains, and the cost of a line within and between them.
+    /// Describes the domains, and the cost of a cache-line transfer within and between them.
     pub(super) fn domains_say(&self) -> Text {
         let domains: Vec<String> = self.domains.iter().map(ToString::to_string).collect();
         let mut says = text!(
@@ -102,7 +102,7 @@ impl Places {
         says
     }
 
-    /// Cautions: properties that the layout cannot guarantee, and differences from the topology reported by Linux.
+    /// Cautions: properties that the layout cannot guarantee, and differences from Linux's topology.
     pub(super) fn cautions(&self) -> impl Iterator<Item = Text> {
         let moves = self.shape.as_ref().filter(|shape| shape.motion == Motion::Floating).map(|shape| {
             let hidden = shape.shared_cores.iter().filter(|one| !one.shown);
@@ -128,18 +128,18 @@ impl Places {
         [moves, separate].into_iter().flatten()
     }
 
-    /// The note that the layout relies on what the hypervisor shows.
+    /// The note that the layout relies on the topology shown by the hypervisor.
     pub(super) fn unknown(&self, record: &Record) -> Option<Text> {
         let several = record.machine.cpus.len() > 1 && record.machine.is_virtual() && record.import.is_none();
         (several && self.shape.is_none()).then(|| {
             text!(
                 "plan-places-as-shown",
-                "Core sharing between vCPUs was not measured, so the plan uses the cores that the hypervisor shows; linespeed run measures it."
+                "Core sharing between vCPUs was not measured (linespeed run does that), so the plan uses the cores shown by the hypervisor."
             )
         })
     }
 
-    /// The placement checks behind the layout.
+    /// The placement checks on which the layout is based.
     pub(super) fn source(&self, record: &Record) -> Option<Text> {
         let shape = self.shape.as_ref()?;
         let at = shape.looked_at.as_ref().unwrap_or(&record.started);

@@ -1,4 +1,4 @@
-//! Whether the siblings of a core are worth using.
+//! Decides whether to use the SMT siblings of a core.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,14 @@ use crate::figures::{RESOLUTION, cite_fact, median, spread};
 use crate::record_index::RecordIndex;
 use crate::siblings::{Steps, find_steps};
 
-/// The most workloads listed as evidence.
+/// Maximum number of workloads listed as evidence.
 const MOST_EVIDENCE: usize = 8;
 
-/// The choice if siblings do not pay off.
+/// The decision if siblings do not pay off.
 const ONE_A_CORE: Template =
     Template { code: "plan-one-thread-per-core", words: "The plan therefore uses one thread per core." };
 
-/// The throughput of all siblings of a core relative to one of them, for one workload.
+/// The throughput of all siblings of a core relative to that of one sibling, for one workload.
 #[derive(Debug)]
 struct Yield {
     workload: String,
@@ -28,7 +28,7 @@ struct Yield {
     evidence: Vec<Evidence>,
 }
 
-/// The choice; `None` if no core has several usable CPUs.
+/// Makes the decision; `None` if no core has several usable CPUs.
 pub(super) fn choose(index: &RecordIndex, available: &AvailableResources) -> Option<Siblings> {
     if available.per_core < 2 {
         return None;
@@ -96,7 +96,7 @@ fn why(yields: &[Yield], value: f64, used: bool, per_core: u32) -> Text {
     says.push(match yields {
         [one] => match one.between.filter(|b| b.1 > b.0) {
             Some((low, high)) => text!(
-                "The interval is {low} to {high}.",
+                "95 % CI: {low} to {high}.",
                 low = Value::Share(low - 1.0),
                 high = Value::Share(high - 1.0)
             ),
@@ -126,8 +126,8 @@ fn range(yields: &[Yield]) -> Option<(&Yield, &Yield)> {
     Some((yields.iter().min_by(by)?, yields.iter().max_by(by)?))
 }
 
-/// What siblings add, from steps of threads that are not exactly one per core; of several workloads or sizes the
-/// median.
+/// The gain from siblings, extrapolated from thread counts other than one per core; the median over workloads or
+/// sizes.
 fn extrapolated(index: &RecordIndex) -> Option<SiblingsAdd> {
     let mut all = crate::siblings::siblings(index);
     all.retain(|one| one.adds.is_finite());
@@ -135,7 +135,7 @@ fn extrapolated(index: &RecordIndex) -> Option<SiblingsAdd> {
     (!all.is_empty()).then(|| all.swap_remove(all.len() / 2))
 }
 
-/// By `smt.yield`, the median over the cores that were measured.
+/// Yields from `smt.yield`: the median over the measured cores.
 fn measured(index: &RecordIndex) -> Vec<Yield> {
     let mut by_workload: BTreeMap<&str, Vec<&Measurement>> = BTreeMap::new();
     for m in index.figures_of(metrics::SMT_YIELD).filter(|m| m.value().is_finite() && m.value() > 0.0) {
@@ -151,7 +151,7 @@ fn measured(index: &RecordIndex) -> Vec<Yield> {
     by_workload.into_iter().filter_map(one).collect()
 }
 
-/// By throughput on all CPUs over throughput on one CPU of each core.
+/// Yields from scaling: throughput on all CPUs divided by throughput on one CPU of each core.
 fn from_scaling(index: &RecordIndex) -> Vec<Yield> {
     let mut yields: BTreeMap<String, (u64, Yield)> = BTreeMap::new();
     for steps in find_steps(index).into_iter().filter(|steps| steps.threads == steps.cores) {
@@ -169,7 +169,7 @@ fn from_scaling(index: &RecordIndex) -> Vec<Yield> {
         let of_cpus = text!("{workload}, all {cpus} CPUs: {rate}", workload = &workload, rate = all);
         let evidence = vec![cite_fact(of_cores, one), cite_fact(of_cpus, all)];
         let value = all.value() / one.value();
-        // Of one workload on blocks of several sizes the largest is the least of call overhead.
+        // For a workload with several block sizes, the largest has the least call overhead.
         let bytes = bytes.unwrap_or(0);
         if value.is_finite() && yields.get(&workload).is_none_or(|(known, _)| bytes >= *known) {
             yields.insert(workload.clone(), (bytes, Yield { workload, value, between, evidence }));

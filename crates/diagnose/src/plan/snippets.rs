@@ -1,17 +1,17 @@
-//! The plan as lines to paste: numactl, taskset, systemd, docker. They contain only numbers from the record.
+//! The plan as commands to paste: numactl, taskset, systemd, docker. They contain only numbers from the record.
 
 use record::plan::{Piece, Policy, Process, Snippet};
 
 use super::available_resources::AvailableResources;
 use super::words;
 
-/// The tools, by the name with which a single one can be requested.
+/// The names of the tools, with which one can be requested.
 pub const TOOLS: [&str; 4] = ["numactl", "taskset", "systemd", "docker"];
 
-/// The lines of a tool for a process; `None` if there is nothing to set.
+/// A tool's lines for a process; `None` if there is nothing to set.
 type Lines = fn(&Process) -> Option<Vec<String>>;
 
-/// Lines for every tool; none if the layout is the same as without pinning.
+/// Lines for each tool; none if the layout is the same as without pinning.
 pub(super) fn write_snippets(available: &AvailableResources, processes: &[Process]) -> Vec<Snippet> {
     if !binds(available, processes) {
         return Vec::new();
@@ -28,7 +28,7 @@ pub(super) fn write_snippets(available: &AvailableResources, processes: &[Proces
     TOOLS.into_iter().zip(lines).filter_map(snippet).collect()
 }
 
-/// Whether the processes would not run this way anyway.
+/// Whether the layout differs from an unpinned run.
 pub(super) fn binds(available: &AvailableResources, processes: &[Process]) -> bool {
     match processes {
         [] => false,
@@ -37,7 +37,7 @@ pub(super) fn binds(available: &AvailableResources, processes: &[Process]) -> bo
     }
 }
 
-/// Whether a process may use all CPUs of all nodes, so that only its memory is set.
+/// Whether a process may use all CPUs of all nodes; then only its memory is set.
 fn everywhere(process: &Process) -> bool {
     process.policy == Policy::Interleave && process.whole_nodes
 }
@@ -58,7 +58,7 @@ fn numactl(process: &Process) -> Option<Vec<String>> {
     (words.len() > 1).then(|| vec![format!("{} COMMAND", words.join(" "))])
 }
 
-/// A process's CPUs for a shell: the list, or the kernel's list of its nodes if it is unknown here.
+/// A process's CPUs for a shell: the list, or a command that reads it from the kernel if it is unknown here.
 fn cpus_in_shell(process: &Process) -> String {
     if !process.cpus.is_empty() {
         return process.cpus.to_string();

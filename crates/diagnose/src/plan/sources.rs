@@ -1,4 +1,4 @@
-//! The results of a machine's records that a plan uses, and the description of their source.
+//! Selects the results of a machine's records that a plan uses, and describes their sources.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use crate::figures::locate_figure;
 use crate::record_index::RecordIndex;
 use crate::resources::memory_pages;
 
-/// Results that a plan needs, in groups taken from one record.
+/// Results that a plan needs; each group is taken from one record.
 const NEEDED: [&[Metric]; 5] = [
     &[metrics::NUMA_LATENCY, metrics::NUMA_BANDWIDTH],
     &[metrics::SMT_YIELD],
@@ -28,14 +28,14 @@ pub fn plan_needs(metric: Metric) -> bool {
 /// The latency curve.
 const LATENCY: &[Metric] = &[metrics::LOAD_LATENCY];
 
-/// Problems with a group of a record's results, the worst first, and the remark on the newest record if an older one replaces it.
+/// Problems with a group of a record's results, the worst first, and the remark on the newest record if an older one is used instead.
 const LACKS: [Template; 5] = [
-    // The kernel or a setting that affects such results has changed since.
+    // The kernel or a setting that affects these results has changed since.
     Template {
         code: "plan-newer-changed",
-        words: "(the newest, {newer}, is from another kernel or other settings)",
+        words: "(the newest, {newer}, has another kernel or other settings)",
     },
-    // A latency curve that does not reach memory, which the benefit of huge pages requires.
+    // A latency curve that does not reach memory, which is needed for the gain from huge pages.
     Template { code: "plan-newer-partial", words: "(the newest, {newer}, lacks memory latency)" },
     Template {
         code: "plan-newer-hampered",
@@ -45,8 +45,8 @@ const LACKS: [Template; 5] = [
     Template { code: "plan-newer-doubtful", words: "(unreliable in the newest, {newer})" },
 ];
 
-/// Which of [`LACKS`] a record has. Among several records, the one with the smallest problem is used; if equal, the newest. Doubt comes last, so that
-/// an older quick run never replaces a better one, and a plan agrees with the report of `.`; among quick runs, doubt is ignored.
+/// The [`LACKS`] of a record. The record with the smallest problem is used; among equals, the newest. Doubt comes last, so that
+/// an older quick run never replaces a better one and a plan agrees with the report on `.`; among quick runs, doubt is ignored.
 type Lacks = [bool; 5];
 
 fn find_lacks(now: &Record, other: &Record, group: &[Metric], in_doubt: bool) -> Lacks {
@@ -70,16 +70,16 @@ fn find_lacks(now: &Record, other: &Record, group: &[Metric], in_doubt: bool) ->
 #[derive(Debug)]
 struct Candidate<'a> {
     lacks: Lacks,
-    /// The record, by its index among all records, of which the newest is the first.
+    /// The index of the record among all records, newest first.
     at: usize,
     figures: Vec<&'a Measurement>,
-    /// Whether the results a plan uses are in doubt: most of them, or, in a latency curve, the pair that shows the benefit of huge pages.
+    /// Whether the results that a plan uses are in doubt: most of them or, in a latency curve, the pair for the gain from huge pages.
     in_doubt: bool,
 }
 
 impl<'a> Candidate<'a> {
     fn find(now: &Record, at: usize, other: &'a Record, group: &[Metric]) -> Option<Self> {
-        // What a command or a recipe does is not a property of the machine.
+        // The speed of a command or a recipe is not a property of the machine.
         let wanted = |m: &&Measurement| group.contains(&m.metric) && !m.detail.has(detail::COMMAND);
         let figures: Vec<&Measurement> = other.measurements.iter().filter(wanted).collect();
         if figures.is_empty() {
@@ -100,11 +100,11 @@ struct Taken {
     at: usize,
     metrics: Vec<Metric>,
     in_doubt: bool,
-    /// Why a newer record was skipped.
+    /// The reason for skipping a newer record.
     passed_over: Option<Text>,
 }
 
-/// The statements of a plan that are based on results, each with those results.
+/// The statements of a plan that are based on results, with these results.
 fn explained(plan: &mut Plan) -> impl Iterator<Item = (&mut Text, &[Evidence])> {
     let gains = plan.gains.iter_mut().map(|of| (&mut of.why, of.evidence.as_slice()));
     let siblings = plan.siblings.iter_mut().map(|of| (&mut of.why, of.evidence.as_slice()));
@@ -113,8 +113,8 @@ fn explained(plan: &mut Plan) -> impl Iterator<Item = (&mut Text, &[Evidence])> 
     gains.chain(siblings).chain(caches).chain(advice)
 }
 
-/// Adds the results of other records of the same machine (named, the newest first) to `record`, which is current: for each group those of
-/// the best record. Returns their sources, one sentence per record.
+/// Adds the results of other records of the same machine (with names, newest first) to `record`, the current one: each group from
+/// the best record. Returns the sources, one sentence per record.
 pub fn merge_records(record: &mut Record, others: &[(String, Record)]) -> Vec<Text> {
     let mut all: Vec<Taken> = Vec::new();
     let mut figures: Vec<Measurement> = Vec::new();
@@ -166,7 +166,7 @@ const DOUBTFUL_SOURCE: Template = Template {
     words: "{metrics} from {day}: {name} (mostly unreliable; see linespeed show)",
 };
 
-/// Marks statements of a plan that are based on unreliable results.
+/// Marks a plan's statements that are based on unreliable results.
 pub(super) fn tell_doubts(plan: &mut Plan, record: &Record) {
     let doubtful: HashSet<String> = record
         .measurements
@@ -182,7 +182,7 @@ pub(super) fn tell_doubts(plan: &mut Plan, record: &Record) {
     }
 }
 
-/// The source of the results if a plan uses one record.
+/// Describes the source of the results if a plan uses only one record.
 pub fn describe_source(name: &str, record: &Record) -> Text {
     let name = name.to_owned();
     if record.import.is_some() {
@@ -192,7 +192,7 @@ pub fn describe_source(name: &str, record: &Record) -> Text {
     }
 }
 
-/// The day of a record.
+/// The date of a record.
 fn day(record: &Record) -> String {
-    record.started.get(..10).unwrap_or("an unknown day").to_owned()
+    record.started.get(..10).unwrap_or("an unknown date").to_owned()
 }

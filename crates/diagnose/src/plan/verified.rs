@@ -1,4 +1,4 @@
-//! The result of running a command both ways: round by round the work in the same time, and whether the layouts differ.
+//! The result of running a command with both layouts: compares the work done in the same time, round by round.
 
 use record::difference::{Scale, Verdict, compare_pairs};
 use record::plan::{Gain, Plan, Verification};
@@ -9,11 +9,11 @@ use record::text::Value;
 use crate::figures::median;
 use crate::turns;
 
-/// Plausible run times in seconds; others are ignored.
+/// Plausible run times in seconds; all others are ignored.
 const SECONDS: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
 
-/// Fills in the ratios, the verdict and the sentence. `planned` and `unbound` hold the seconds of each round; `planned_first` returns which
-/// of them came first in a round.
+/// Fills in the ratios, the verdict and the sentence. `planned` and `unbound` contain each round's run times in seconds; `planned_first`:
+/// whether the planned layout ran first in a round.
 pub fn judge_verification(verified: &mut Verification, plan: &Plan, planned_first: impl Fn(usize) -> bool) {
     let rounds = verified.unbound.iter().copied().zip(verified.planned.iter().copied());
     let pairs: Vec<(f64, f64)> =
@@ -43,8 +43,8 @@ pub fn judge_verification(verified: &mut Verification, plan: &Plan, planned_firs
     verified.verdict = Some(verdict);
 }
 
-/// The median difference of two runs of one kind in a row. With alternating sides (A B, B A, A B …) the second of a round and the first of
-/// the next are of one kind.
+/// The median difference between two consecutive runs of the same layout. With alternating order (A B, B A, A B …), the last run of a round
+/// and the first run of the next use the same layout.
 fn noise(pairs: &[(f64, f64)], planned_first: impl Fn(usize) -> bool) -> Option<f64> {
     let apart = (1..pairs.len()).map(|round| {
         let (before, now) = (pairs[round - 1], pairs[round]);
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn one_round_far_off_asks_for_few_more() {
-        // Runs in a row are alike but for one: the interval of six goes from the least to the most.
+        // Consecutive runs are equal except one: with six rounds, the interval is the full range.
         let planned = [0.505, 0.51, 0.50, 0.505, 0.50, 0.505];
         let unbound = [0.388, 0.39, 0.385, 0.39, 0.74, 0.388];
         let verified = judged(&planned, &unbound, None);

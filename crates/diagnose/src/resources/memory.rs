@@ -1,4 +1,4 @@
-//! Memory compared with its ceilings: all-CPU bandwidth, load latency.
+//! Memory compared with its ceilings: all-CPU bandwidth and load latency.
 
 use record::diagnosis::{CeilingSource, Resource};
 use record::phrase::count_noun;
@@ -13,8 +13,8 @@ use crate::node_costs::nodes_figures;
 use crate::record_index::RecordIndex;
 use crate::shape::{moved, noise};
 
-/// Bandwidths with bytes counted as in STREAM, on arrays mostly in memory. The bus carried at least as many bytes, whatever regular stores
-/// read first.
+/// Bandwidth results with bytes counted as in STREAM, on arrays that are mostly in memory. The bus transferred at least as many bytes,
+/// regardless of lines that regular stores read first.
 fn in_memory<'a>(index: &RecordIndex<'a>) -> Vec<&'a Measurement> {
     let least = beyond(index.record, index.levels(), Walk::Arrays);
     let all = index
@@ -23,13 +23,13 @@ fn in_memory<'a>(index: &RecordIndex<'a>) -> Vec<&'a Measurement> {
     all.filter(|m| walked(m) >= least && m.value() > 0.0).collect()
 }
 
-/// The fastest of an operation, with any kind of store.
+/// The fastest result of an operation, with any kind of store.
 fn fastest<'a>(all: &[&'a Measurement], op: &str) -> Option<&'a Measurement> {
     let of_op = all.iter().copied().filter(|m| has_labels(m, &[(Label::Op, op)]));
     of_op.max_by(|a, b| a.value().total_cmp(&b.value()))
 }
 
-/// What all CPUs deliver: the best triad, and their best read.
+/// The bandwidth of all CPUs: the best triad and the best read.
 pub(crate) fn triad_and_read<'a>(
     index: &RecordIndex<'a>,
 ) -> Option<(&'a Measurement, Option<&'a Measurement>)> {
@@ -39,19 +39,19 @@ pub(crate) fn triad_and_read<'a>(
     Some((fastest(&all, "triad")?, fastest(&all, "read")))
 }
 
-/// The doubt about arrays larger than the detected share of the caches, but not much larger than the caches that the kernel shows: quiet
-/// neighbors may have left more of them during the measurement.
+/// The doubt about arrays that are larger than the measured part of the caches, but not much larger than the caches that the kernel shows:
+/// with idle neighbors, a larger part of the caches may have been available during the measurement.
 fn maybe_cached(index: &RecordIndex, triad: &Measurement) -> Option<Doubt> {
     reached::maybe_cached(index.record, index.levels(), triad)
         .then(|| text!("bandwidth-arrays-may-fit", "arrays may fit in the caches").into())
 }
 
-/// The kind of stores of a triad: `regular`, `streaming`.
+/// The kind of stores of a triad: `regular` or `streaming`.
 fn stores(triad: &Measurement) -> String {
     triad.labels.word(Label::Stores).unwrap_or("regular").to_owned()
 }
 
-/// The remark on triad: the best read. A read that is not the best is unreliable only because of its own doubt, as in its table.
+/// The remark about triad: the best read. Only a doubt about this read result itself makes it unreliable, as in its table.
 fn beside(triad: &Measurement, read: Option<&Measurement>, threads: &str) -> Text {
     let (threads, stores) = (threads.to_owned(), stores(triad));
     let Some(read) = read else {
@@ -69,13 +69,13 @@ fn beside(triad: &Measurement, read: Option<&Measurement>, threads: &str) -> Tex
     text!("bandwidth-triad-above-read", "triad ({stores} stores), {threads}; reads only: {read}")
 }
 
-/// Memory bandwidth: the best all-CPU triad compared with what the memory devices could carry, in every mode. If they are unknown there is
-/// no ceiling: no other loop can stand in for triad.
+/// Memory bandwidth: the best all-CPU triad compared with the peak bandwidth of the memory devices, in every mode. If the devices are
+/// unknown, there is no ceiling, because no other loop can replace triad.
 pub(super) fn bandwidth(index: &RecordIndex) -> Option<Headline> {
     let (triad, read) = triad_and_read(index)?;
     let who = count_noun(triad.labels.count(Label::Threads)?, "thread");
     let channels = memory_channels::channels(&index.record.machine);
-    // Devices that carried more than they could were reported wrongly.
+    // If more than the devices' peak bandwidth was measured, the devices were reported incorrectly.
     let most = in_memory(index).into_iter().map(Measurement::value).fold(0.0, f64::max);
     let channels = channels.filter(|channels| channels.bytes_per_second * (1.0 + RESOLUTION) >= most);
     let ceiling = channels.map(|channels| channels.bytes_per_second);
@@ -97,7 +97,7 @@ pub(super) fn bandwidth(index: &RecordIndex) -> Option<Headline> {
         stores = stores(triad)
     );
     let ceiling_is = channels.map_or_else(
-        || text!("an unknown ceiling: the memory devices and their speed are unknown"),
+        || text!("an unknown ceiling (no information about the memory devices)"),
         |channels| channels.describe_at(channels.mt_s),
     );
     Some(Headline::new(resource, delivered_is, ceiling_is))
@@ -109,7 +109,7 @@ pub(crate) fn memory_pages<'a>(index: &RecordIndex<'a>) -> Option<(&'a Measureme
     index.pages().filter(|(small, _)| small.labels.count(Label::Bytes).is_some_and(|bytes| bytes >= least))
 }
 
-/// Other results of memory latency in a record, and how each differs from a load of a large working set.
+/// Other results for memory latency in a record, and the difference of each method from a load in a large working set.
 fn measured_otherwise(index: &RecordIndex) -> Vec<Text> {
     let bandwidth = |m: &&Measurement| m.labels.number(Label::Bandwidth).unwrap_or(f64::INFINITY);
     let idlest = |metric| {
@@ -129,12 +129,12 @@ fn measured_otherwise(index: &RecordIndex) -> Vec<Text> {
         .map(|latency| text!("{latency} for a line just flushed from the caches (probe.latency)"));
     let own = own_node.map(|ns| {
         let latency = Value::Figure(ns, "ns");
-        text!("{latency} on a CPU's own node, each line loaded once (numa.latency)")
+        text!("{latency} on the CPU's local node, each line loaded once (numa.latency)")
     });
     [own, loaded, probed].into_iter().flatten().collect()
 }
 
-/// Memory latency on ordinary pages relative to the hardware's latency.
+/// Memory latency on ordinary pages, relative to the latency of the hardware.
 pub(super) fn latency(index: &RecordIndex) -> Option<Headline> {
     let (small, huge) = memory_pages(index)?;
     let ceiling = huge.value().min(small.value());

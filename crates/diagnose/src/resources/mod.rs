@@ -28,7 +28,7 @@ pub(crate) const CORE: &str = "core";
 pub(crate) const MEMORY_BANDWIDTH: &str = "memory bandwidth";
 /// Time of a load from memory.
 pub const MEMORY_LATENCY: &str = "memory latency";
-/// Time from a timer to the thread that waits for it.
+/// Time from the expiry of a timer to the waiting thread.
 pub(crate) const WAKE_UP: &str = "wake-up";
 
 /// A resource with descriptions of its results.
@@ -59,8 +59,8 @@ impl Headline {
     }
 }
 
-/// One line per resource: core, memory bandwidth, memory latency, wake-up. A resource with missing inputs is absent, and so is memory if nothing
-/// was measured beyond the caches: `not_reached` has that.
+/// One headline per resource: core, memory bandwidth, memory latency, wake-up. A resource is absent if its inputs are
+/// missing. Memory is also absent if nothing was measured beyond the caches; `not_reached` reports this.
 pub fn resources(index: &RecordIndex) -> Vec<Headline> {
     [core(index), memory::bandwidth(index), memory::latency(index), wake_up::wake_up(index)]
         .into_iter()
@@ -68,7 +68,7 @@ pub fn resources(index: &RecordIndex) -> Vec<Headline> {
         .collect()
 }
 
-/// The first of these doubts: only the kind for noise, otherwise the full text.
+/// The first of these doubts. For noise, only the kind of doubt; otherwise, the full text.
 fn doubt<'a>(behind: impl IntoIterator<Item = &'a Measurement>) -> Option<Doubt> {
     let first = behind.into_iter().find_map(|m| m.doubt.as_ref())?;
     Some(if first.kind() == DoubtKind::Other { first.clone() } else { first.gist() })
@@ -84,8 +84,9 @@ fn taken(index: &RecordIndex) -> Option<f64> {
     mean(None).or_else(|| Some(mean(Some("os"))? + mean(Some("below"))?)).filter(|share| *share >= RESOLUTION)
 }
 
-/// The highest clock of this model, and its source: the kernel or CPUID, otherwise the vendor's list. A hypervisor that reports the base clock as
-/// the highest one, or a firmware name with it, gives no ceiling.
+/// The highest clock of this model, and its source: the kernel or CPUID, otherwise the vendor's list. There is no
+/// ceiling if the hypervisor reports the base clock as the highest one, or if the only clock is part of a firmware
+/// name.
 fn advertised(machine: &Machine) -> Option<(f64, Text)> {
     let processor = &machine.processor;
     let is_base = |hz: &u64| processor.family.is_some() && processor.base_hz.is_some_and(|base| *hz <= base);
@@ -97,7 +98,7 @@ fn advertised(machine: &Machine) -> Option<(f64, Text)> {
     })
 }
 
-/// The core clock: the all-core clock relative to the advertised one.
+/// The core clock: the all-core clock relative to the advertised clock.
 fn core(index: &RecordIndex) -> Option<Headline> {
     let scalar = |active: &str| index.clocks("scalar", active);
     let best_of =
@@ -108,7 +109,7 @@ fn core(index: &RecordIndex) -> Option<Headline> {
     let active = if all { "all" } else { "one" };
     let delivered = median(scalar(active).map(Measurement::value)).filter(|hz| *hz > 0.0)?;
     let machine = &index.record.machine;
-    // Where more than a ceiling was measured, that was told wrong.
+    // If the result exceeds the ceiling, the ceiling was reported incorrectly.
     let holds = |hz: &f64| best <= *hz * (1.0 + RESOLUTION);
     let boost = || cores::range_of(cores::of_machine(machine)?, "clock.max_turbo", machine);
     let mut family_ceilings = None;
@@ -125,7 +126,7 @@ fn core(index: &RecordIndex) -> Option<Headline> {
             );
             (boost.high, CeilingSource::Family, is)
         } else {
-            // One core alone may have been measured once, on a CPU that others disturbed.
+            // The single-core clock may have been measured only once, on a CPU disturbed by other processes.
             let is = match alone >= beside {
                 true => {
                     text!(
@@ -152,7 +153,7 @@ fn core(index: &RecordIndex) -> Option<Headline> {
         family_ceilings,
         beside: taken(index)
             .map(|share| text!("other processes took {share} of CPU time", share = Value::Share(share))),
-        // A median stands as long as most of what it is of does.
+        // A median is reliable if most of its values are reliable.
         doubt: doubt(doubtful.iter().copied().filter(|_| doubtful.len() >= sure.len())),
         ..Resource::default()
     };

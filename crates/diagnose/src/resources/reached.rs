@@ -1,4 +1,4 @@
-//! Distinguishes working sets that reach memory from those measured only within the caches.
+//! Distinguishes working sets that reach memory from those that fit in the caches.
 
 use record::text::Value;
 use record::units::parse_bytes;
@@ -7,15 +7,15 @@ use record::{Ended, Label, Level, Measurement, Record, RunMode, State, Text, det
 use crate::figures::middle;
 use crate::record_index::RecordIndex;
 
-/// Memory results measured only within the caches, one sentence each.
+/// One sentence per memory result that was measured only within the caches.
 pub(crate) fn not_reached(index: &RecordIndex) -> Vec<Text> {
     let RecordIndex { record, .. } = *index;
     let mut said = Vec::new();
-    // A record of another tool comes from a machine that cannot be measured again here.
+    // An imported record is of a machine that cannot be measured again here.
     if record.import.is_some() {
         return said;
     }
-    // A measurement that had ended before the signal came reached no more than it would have without.
+    // A measurement that ended before the signal was not affected by it.
     let is_interrupted = matches!(record.ended, Ended::Interrupted { .. });
     let is_done =
         |name: &str| record.coverage.iter().any(|of| of.what == name && of.state == State::Measured);
@@ -42,7 +42,7 @@ pub(crate) fn not_reached(index: &RecordIndex) -> Vec<Text> {
     let any = || index.figures_of(metrics::LOAD_LATENCY);
     let largest = any().filter_map(|m| m.labels.count(Label::Bytes)).max();
     if let Some(most) = pair.or(largest).filter(|most| *most < least) {
-        // Memory on ordinary pages may be slow to allocate, so that only the curve on large ones reaches memory.
+        // Allocating ordinary pages may be slow, so that only the curve on huge pages reaches memory.
         let reached = any().filter(|m| m.labels.count(Label::Bytes) == largest && largest >= Some(least));
         let size = Value::Bytes(most);
         // As in the table of levels.
@@ -73,7 +73,7 @@ pub(crate) fn not_reached(index: &RecordIndex) -> Vec<Text> {
 /// The name of the level beyond all caches.
 pub(crate) const MEMORY: &str = "memory";
 
-/// The last cache before memory among the levels that were found.
+/// The last cache before memory, according to the detected levels.
 pub(crate) fn last_cache(levels: &[Level]) -> Option<&Level> {
     match levels {
         [.., last, memory] if memory.name == MEMORY => Some(last),
@@ -88,19 +88,20 @@ fn count_last_caches(record: &Record) -> u64 {
 /// The access pattern of a working set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Walk {
-    /// One CPU that issues loads.
+    /// One CPU issues loads.
     Loads,
-    /// All CPUs stream through arrays, each with its caches.
+    /// All CPUs stream through arrays, so all caches of the machine count.
     Arrays,
 }
 
-/// Without a known cache, working sets of at least this size count as memory.
+/// If no cache is known, working sets of at least this size count as memory.
 const UNKNOWN_CACHES: u64 = 32 << 20;
-/// A smaller working set never exceeds a last level that was found only by measuring: TLB steps are in that range.
+/// If the last cache was found only by measurement, working sets below this size never count as beyond it, because TLB steps occur in that
+/// range.
 const LEAST_FOUND: u64 = 32 << 20;
 
 impl Walk {
-    /// A working set mostly beyond caches of this size.
+    /// The smallest working set that is mostly beyond caches of this size.
     fn past(self, caches: u64) -> u64 {
         match self {
             Walk::Loads => caches.saturating_add(caches / 2),
@@ -109,7 +110,7 @@ impl Walk {
     }
 }
 
-/// The smallest working set that is mostly memory, by the caches that the kernel shows.
+/// The smallest working set that is mostly in memory, based on the caches that the kernel shows.
 pub(super) fn beyond_advertised(record: &Record, walk: Walk) -> u64 {
     match record.machine.last_level_bytes() {
         0 => UNKNOWN_CACHES,
@@ -120,8 +121,8 @@ pub(super) fn beyond_advertised(record: &Record, walk: Walk) -> u64 {
 /// Minimum total size of arrays as a multiple of the last-level caches: STREAM's rule. Whole chunks leave slightly less.
 const LEAST_TIMES: f64 = 3.5;
 
-/// Whether arrays are so small that the last-level caches, as advertised or as measured, may hold part of what they carry. What
-/// another tool walked was chosen elsewhere; twice the advertised caches count as memory there.
+/// Whether arrays are so small that the last-level caches, as advertised or as measured, may contain part of the data. Arrays of another
+/// tool count as memory if they are at least twice the size of the advertised caches.
 pub(super) fn maybe_cached(record: &Record, levels: &[Level], bandwidth: &Measurement) -> bool {
     let walked = walked(bandwidth);
     if record.import.is_some() {
@@ -132,8 +133,8 @@ pub(super) fn maybe_cached(record: &Record, levels: &[Level], bandwidth: &Measur
     walked < beyond_advertised(record, Walk::Arrays) || (walked as f64) < LEAST_TIMES * caches as f64
 }
 
-/// The smallest working set that is mostly memory: half more than the last-level caches for loads, twice them for arrays. If the kernel
-/// shows a host's cache of which a virtual machine owns a part, the part in the latency curve counts instead.
+/// The smallest working set that is mostly in memory: 1.5 times the size of the last-level caches for loads, twice their size for arrays.
+/// If the kernel shows a cache of the host of which a virtual machine has only a part, the size in the latency curve counts instead.
 pub(crate) fn beyond(record: &Record, levels: &[Level], walk: Walk) -> u64 {
     let reported = beyond_advertised(record, walk);
     last_cache(levels).and_then(|last| last.measured_bytes).map_or(reported, |found| {
@@ -141,7 +142,7 @@ pub(crate) fn beyond(record: &Record, levels: &[Level], walk: Walk) -> u64 {
             Walk::Loads => 1,
             Walk::Arrays => count_last_caches(record),
         };
-        // Streams are prefetched, and a momentarily quiet neighbour leaves them the whole cache.
+        // Streams are prefetched, and a temporarily idle neighbor leaves them the whole cache.
         let least = match walk {
             Walk::Loads => LEAST_FOUND,
             Walk::Arrays => record.machine.last_level_bytes().max(LEAST_FOUND),
@@ -150,12 +151,12 @@ pub(crate) fn beyond(record: &Record, levels: &[Level], walk: Walk) -> u64 {
     })
 }
 
-/// Whether a bandwidth's arrays were mostly beyond the caches, as the record's diagnosis knows them.
+/// Whether the arrays of a bandwidth result were mostly beyond the caches, according to the record's diagnosis.
 pub fn beyond_caches(record: &Record, bandwidth: &Measurement) -> bool {
     walked(bandwidth) >= beyond(record, &record.diagnosis.levels, Walk::Arrays)
 }
 
-/// Total bytes of the arrays of a bandwidth; 0 if the record has none.
+/// Total size of the arrays of a bandwidth result, bytes; 0 if the record does not contain the size.
 pub(crate) fn walked(m: &Measurement) -> u64 {
     m.detail.get(detail::ARRAY_BYTES).unwrap_or(0).saturating_mul(m.detail.get(detail::ARRAYS).unwrap_or(1))
 }

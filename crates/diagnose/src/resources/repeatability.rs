@@ -1,12 +1,12 @@
-//! How well each headline repeats: the same results from every second sample, twice.
+//! The repeatability of each headline, from interleaved halves of its samples.
 
 use record::{Measurement, Record, Summary, metrics};
 
 use super::{Headline, resources};
 use crate::record_index::RecordIndex;
 
-/// Adds to each headline the difference of its two interleaved halves, if their samples were saved. Drift within a run affects both alike;
-/// the rest shows how well a second run in the same minute would repeat the result.
+/// Adds to each headline the difference between two interleaved halves of its samples, if these were saved. Drift within a run affects both
+/// halves equally; the remaining difference shows how well a second run within the same minute would repeat the result.
 pub(crate) fn state_repeatability(record: &Record, headlines: &mut [Headline]) {
     let [one, other] = [0, 1].map(|which| resources_of_half(record, which));
     for headline in headlines {
@@ -20,7 +20,7 @@ pub(crate) fn state_repeatability(record: &Record, headlines: &mut [Headline]) {
     }
 }
 
-/// The delivered results from one half of the samples. Results that cannot be halved are left out, so that no headline is compared with
+/// The delivered results from one half of the samples. Results that cannot be halved are omitted, so that no headline is compared with
 /// itself.
 fn resources_of_half(record: &Record, which: usize) -> Vec<(String, f64)> {
     let half = |m: &Measurement| {

@@ -7,7 +7,7 @@ use record::machine::MemoryDevice;
 use record::text::Value;
 use record::{Label, Labels, Record, detail};
 
-/// What the delivered figure and the ceiling of a resource are.
+/// The descriptions of a resource's delivered result and ceiling.
 fn parts(resource: &Resource) -> (&Text, &Text) {
     match (resource.meaning.value("delivered"), resource.meaning.value("ceiling")) {
         (Some(Value::Sentence(delivered)), Some(Value::Sentence(ceiling))) => (delivered, ceiling),
@@ -63,11 +63,11 @@ fn a_headline_is_repeated_as_well_as_its_interleaved_halves_agree() {
     let share = sampled([2.9e9, 3.1e9].repeat(4)).expect("eight samples have halves");
     assert!((share - 0.2 / 3.0).abs() < 1e-9, "{share}");
     assert_eq!(sampled(vec![3e9; 8]), Some(0.0));
-    // What drifts touches both halves alike.
+    // Drift affects both halves equally.
     let drift = sampled((0..100).map(|n| 3e9 - 1e6 * f64::from(n)).collect()).expect("halves");
     assert!(drift < 1e-3, "{drift}");
     assert_eq!(sampled(vec![2.9e9, 3.1e9, 2.9e9]), None);
-    // A distribution kept of many samples.
+    // A distribution saved instead of many samples.
     record.measurements[0].samples.clear();
     record.measurements[0].detail.set_parts(detail::HALVES, &[3e9, 3.3e9]);
     assert!(repeatability(&record).is_some_and(|share| (share - 0.3 / 3.15).abs() < 1e-9));
@@ -98,7 +98,7 @@ fn the_ceiling_of_the_core_says_which_row_it_is() {
     assert_eq!(ceiling(&record), (Some(3.26e9), Some("core-clock-measured-beside".to_owned())));
 }
 
-/// What all modes measure of an operation: in STREAM bytes, and with each stored line read first.
+/// The results of an operation in all modes: in STREAM bytes, and with write-allocate traffic included.
 fn moves(record: &mut Record, op: &str, stores: &str, threads: u32, rate: f64) {
     let stored = match op {
         "read" => 0.0,
@@ -122,7 +122,7 @@ fn triad(record: &mut Record, stores: &str, threads: u32, rate: f64) {
     moves(record, "triad", stores, threads, rate);
 }
 
-/// What a quick run measures, and what others add.
+/// The results of a quick run, and additional results of other modes.
 const QUICK: [(&str, &str); 5] = [
     ("read", "regular"),
     ("copy", "regular"),
@@ -177,7 +177,7 @@ proptest! {
             prop_assert!((bandwidth.delivered / best - 1.0).abs() < 0.01, "{bandwidth:?}");
             let (delivered, _) = parts(&bandwidth);
             prop_assert_eq!(delivered.code(), Some("bandwidth-best-triad"));
-            // Devices that carried more than they could are not known; without them there is no share to be had of anything.
+            // Devices whose peak was exceeded count as unknown, and without them there is no share.
             let most = rates[..5].iter().copied().fold(0.0, f64::max) * 2.0;
             let known = (most < channels * 1.005).then_some(channels);
             prop_assume!(channels == 0.0 || (most / channels - 1.01).abs() > 0.02);
@@ -204,7 +204,7 @@ fn a_read_below_triad_is_not_called_the_best() {
     assert_eq!(code(&record).as_deref(), Some("bandwidth-triad-and-read"));
     triad(&mut record, "streaming", 2, 49e9);
     assert_eq!(code(&record).as_deref(), Some("bandwidth-triad-above-read"));
-    // The table marks the read by its doubt, and the headline by nothing else.
+    // The table marks the read because of its own doubt, and the headline uses the same criterion.
     for m in record.measurements.iter_mut().filter(|m| m.labels.word(Label::Op) == Some("read")) {
         m.doubt = Some("too noisy".into());
     }
@@ -299,7 +299,7 @@ fn the_level_of_memory_is_the_figure_that_the_headline_has() {
         add_cache(&mut record, level, bytes, 1);
     }
     let caches = [(32 << 10, 1.2), (1 << 20, 4.0), (32 << 20, 30.0), (u64::MAX, 0.0)];
-    // Memory is busier by and by: each set is slower than the one before.
+    // Memory becomes busier over time: each working set is slower than the one before.
     let slower = |least: f64| {
         let mut points = steps(&sizes(4 << 10, 512 << 20), &caches);
         let beyond = points.iter_mut().filter(|(_, ns)| *ns == 0.0);
@@ -307,7 +307,7 @@ fn the_level_of_memory_is_the_figure_that_the_headline_has() {
         points
     };
     add_curve(&mut record, "2MiB", &slower(100.0));
-    // Ordinary pages may end at a smaller set than large ones.
+    // The curve on ordinary pages may end at a smaller working set than the curve on huge pages.
     let mut ordinary = slower(140.0);
     for most in [512u64 << 20, 128 << 20] {
         ordinary.retain(|(bytes, _)| *bytes <= most);
@@ -340,7 +340,7 @@ fn memory_that_only_large_pages_reached_is_said_to_be_so() {
     assert_eq!(said.value("latency"), Some(&Value::Figure(165.0, "ns")));
 }
 
-/// A virtual machine that is shown a host's L3, with a curve up to `largest` bytes on both kinds of page.
+/// A virtual machine that shows the host's L3, with a curve up to `largest` bytes on both page sizes.
 fn shown_a_huge_cache(largest: u64, own: u64) -> Record {
     let mut record = machine(2);
     for (level, bytes, cpus) in [(1, 48 << 10, 1), (2, 2 << 20, 1), (3, 480 << 20, 2)] {
@@ -369,12 +369,12 @@ fn a_working_set_within_the_caches_is_not_called_memory() {
         let most = sizes(4 << 10, largest).into_iter().max().unwrap_or(0);
         assert_eq!(latency.code(), Some("memory-latency-not-reached"));
         assert_eq!(latency.value("size"), Some(&Value::Bytes(most)));
-        // After Ctrl-C no larger run is what is missing.
+        // After Ctrl-C, a larger run is not the remedy.
         record.ended = record::Ended::Interrupted { signal: 2 };
         let cut = crate::diagnose(&record).not_reached;
         let codes: Vec<_> = cut.iter().map(Text::code).collect();
         assert_eq!(codes, [Some("memory-bandwidth-interrupted"), Some("memory-latency-interrupted")]);
-        // Unless it came later.
+        // This does not apply if the signal came later.
         record.coverage.push(record::Coverage::measured("bandwidth"));
         let codes: Vec<_> =
             crate::diagnose(&record).not_reached.iter().map(|text| text.code().map(str::to_owned)).collect();

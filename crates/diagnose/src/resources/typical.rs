@@ -11,18 +11,19 @@ use crate::cpu_accounting::disturbance;
 use crate::figures::{middle, spread};
 use crate::record_index::RecordIndex;
 
-/// Tolerance beyond the ends of a range, with several sources and with one: two machines of one model differ as much.
+/// Tolerance beyond the ends of a range, with several sources and with one source: two machines of one model may differ by as much.
 const MARGINS: (f64, f64) = (0.05, 0.1);
-/// The tolerance for a clock: its variation within one model.
+/// The tolerance for a clock: the variation within one model.
 const CLOCK_MARGIN: f64 = 0.02;
 
-/// The result of the machine measured like the published ones, and these.
+/// The machine's result, measured with the method of the published results, and the published range.
 struct Beside<'a> {
     range: Range,
     figure: Option<&'a Measurement>,
 }
 
-/// The resource with its range and its position. Under load from other processes it has no share: the result then says little about the machine.
+/// The resource with its range and its position. Under load from other processes, the share is omitted, because the result then shows
+/// little about the machine.
 pub(crate) fn judge(index: &RecordIndex, mut resource: Resource) -> Resource {
     let machine = &index.record.machine;
     let core = cores::of_machine(machine);
@@ -57,12 +58,12 @@ fn margin(range: &Range) -> f64 {
 }
 
 impl Range {
-    /// The range of this many such parts together.
+    /// The range of this many such parts combined.
     pub(crate) fn times(self, parts: f64) -> Self {
         Self { low: self.low * parts, high: self.high * parts, ..self }
     }
 
-    /// The position of a result relative to the range that may lie between these.
+    /// The position of a result relative to the range. The true value is between `least` and `most`.
     pub(crate) fn position(&self, (least, most): (f64, f64)) -> Position {
         let margin = margin(self);
         match (most < self.low * (1.0 - margin), least > self.high * (1.0 + margin)) {
@@ -78,7 +79,7 @@ fn position(beside: &Beside, delivered: f64) -> Position {
     beside.range.position(ends.unwrap_or((delivered, delivered)))
 }
 
-/// The published results beside the machine's own; `None` without any.
+/// The published results with the machine's own result; `None` if nothing was published.
 fn beside<'a>(index: &RecordIndex<'a>, core: Option<&'static Core>, of: &Resource) -> Option<Beside<'a>> {
     let (what, figure) = match of.name.as_str() {
         CORE => {
@@ -116,14 +117,15 @@ fn sockets(machine: &Machine) -> f64 {
     f64::from(machine.counts.packages.unwrap_or(1).max(1))
 }
 
-/// A wake-up measured like the published ones: of real-time threads with idle states disabled, of others with the machine as is.
+/// The wake-up latency measured with the method of the published results: real-time threads with deep idle states disabled, other threads
+/// with current settings.
 pub(crate) fn wake_up<'a>(index: &RecordIndex<'a>, policy: &str) -> Option<&'a Measurement> {
     let own = wake_up_at(index, policy, "as-is")?;
     let held = wake_up_at(index, policy, "tuned").filter(|h| policy == "fifo" && h.value() < own.value());
     Some(held.unwrap_or(own))
 }
 
-/// The all-core clock from the vendor's list for this part; else between base and boost clock, of this part if known.
+/// The all-core clock from the vendor's list for this model; otherwise, the range between base and boost clock, of this model if known.
 fn clock(machine: &Machine, core: Option<&'static Core>, active: &str) -> Option<Range> {
     let of = |what: &str| range_of(core?, what, machine);
     let part = if active == "all" { of("clock.all_core") } else { of("clock.one_core") };
@@ -144,7 +146,8 @@ fn clock(machine: &Machine, core: Option<&'static Core>, active: &str) -> Option
     })
 }
 
-/// Triad of a whole server by its sockets; of a part of one, or of a guest, by its cores, limited by its sockets.
+/// The triad range of a whole server by the number of sockets. For a part of a server or for a guest, by the number of cores, limited by
+/// that of the sockets.
 fn triad_range(machine: &Machine, core: &'static Core, triad: &Measurement) -> Option<Range> {
     let sockets = sockets(machine);
     let of_socket = range_of(core, "stream.triad", machine);
@@ -159,11 +162,11 @@ fn triad_range(machine: &Machine, core: &'static Core, triad: &Measurement) -> O
     Some(Range { low: used.low.min(high), high, ..used })
 }
 
-/// A headline worse than all published results.
+/// A headline result that is worse than all published results.
 pub(crate) struct OutOfRange<'a> {
     /// The headline with its range.
     pub resource: Resource,
-    /// The result measured like the published ones.
+    /// The result measured with the method of the published results.
     pub figure: &'a Measurement,
 }
 

@@ -1,4 +1,4 @@
-//! The time from a timer to the waiting thread, compared with the best setting measured.
+//! The time from the expiry of a timer to the waiting thread, compared with the best measured setting.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,13 @@ use record::{Label, Measurement, Text, detail, text};
 use super::{Headline, WAKE_UP, doubt};
 use crate::record_index::RecordIndex;
 
-/// The kernel's default timer slack, ns (`init_task`: 50 µs), which every ordinary thread has unless it was changed.
+/// The kernel's default timer slack, ns (`init_task`: 50 µs). Every ordinary thread has this slack unless it was changed.
 pub(crate) const DEFAULT_SLACK_NS: f64 = 50e3;
 
-/// The CPU that represents the machine's wake-ups. The gain of one CPU shows nothing about another, so all gains are from one: the one with
-/// the median gain from idle states; without real-time threads, by the gain of ordinary ones; without tuning, the median one as is. Of an
-/// even number it is the worse of the middle two: of two CPUs one without a loss shows nothing about the other's loss.
+/// The CPU that represents the machine's wake-ups. All gains are taken from one CPU, because the gain of one CPU shows nothing about
+/// another. It is the CPU with the median gain from disabling deep idle states: for real-time threads, or for ordinary threads if real-time
+/// threads were not measured. Without tuning, it is the CPU with the median latency. If the number of CPUs is even, the worse of the middle
+/// two is used, because a CPU without a loss shows nothing about the loss of another CPU.
 pub(crate) fn wake_up_cpu(index: &RecordIndex) -> Option<u64> {
     let has_figure = |policy: &str, setting: &str| index.wakeups(policy, setting).filter(|m| m.value() > 0.0);
     let cpu = |m: &Measurement| m.labels.count(Label::Cpu);
@@ -36,7 +37,7 @@ pub(crate) fn wake_up_cpu(index: &RecordIndex) -> Option<u64> {
         .or_else(|| longer_middle(has_figure("other", "as-is")).and_then(cpu))
 }
 
-/// The measurement with the median time, of an even number the longer of the middle two; `None` without any.
+/// The measurement with the median time; if their number is even, the longer of the middle two; `None` if there are no measurements.
 fn longer_middle<'a>(all: impl Iterator<Item = &'a Measurement>) -> Option<&'a Measurement> {
     let mut sorted: Vec<&Measurement> = all.filter(|m| m.value().is_finite()).collect();
     sorted.sort_by(|one, other| one.value().total_cmp(&other.value()));
@@ -44,16 +45,16 @@ fn longer_middle<'a>(all: impl Iterator<Item = &'a Measurement>) -> Option<&'a M
     sorted.into_iter().find(|m| m.value() == longer)
 }
 
-/// Wake-up latency with one policy and setting on [`wake_up_cpu`]. If that CPU has no result, or no CPU is named, the median one of those
-/// that have.
+/// Wake-up latency with one policy and setting on [`wake_up_cpu`]. If that CPU has no result, or the results have no CPU, the median of the
+/// existing results.
 pub(crate) fn wake_up_at<'a>(index: &RecordIndex<'a>, policy: &str, state: &str) -> Option<&'a Measurement> {
     let at = || index.wakeups(policy, state).filter(|m| m.value() > 0.0);
     let cpu = wake_up_cpu(index);
     longer_middle(at().filter(|m| m.labels.count(Label::Cpu) == cpu)).or_else(|| longer_middle(at()))
 }
 
-/// Wake-up latency: a real-time thread, which has no timer slack, with the machine as is, compared with idle states disabled. If real-time
-/// threads were refused, an ordinary one without a ceiling: its slack is not a loss of the machine.
+/// Wake-up latency of a real-time thread, which has no timer slack, with current settings compared with deep idle states disabled. If
+/// real-time threads were refused, the latency of an ordinary thread without a ceiling, because timer slack is not a loss of the machine.
 pub(super) fn wake_up(index: &RecordIndex) -> Option<Headline> {
     let ordinary = wake_up_at(index, "other", "as-is");
     let real_time = wake_up_at(index, "fifo", "as-is");
@@ -81,19 +82,19 @@ pub(super) fn wake_up(index: &RecordIndex) -> Option<Headline> {
         delivered_is.push(text!("(p99 {p99})", p99 = Value::Figure(p99, "ns")));
     }
     let ceiling_is = match tuned.map(Measurement::value) {
-        // The result is then the machine's own: the text must not claim that the tuned one reached it.
+        // In this case, the ceiling is the machine's own result, so the text must not claim that the tuned setting reached it.
         Some(held) if held > delivered.value() => text!(
             "wake-up-no-faster",
-            "the same; disabling idle states makes it no faster ({held})",
+            "the same; disabling deep idle states does not improve it ({held})",
             held = Value::Figure(held, "ns")
         ),
-        Some(_) => text!("wake-up-best", "the same with idle states disabled"),
-        None => text!("an unknown ceiling: real-time threads were not measured"),
+        Some(_) => text!("wake-up-best", "the same with deep idle states disabled"),
+        None => text!("an unknown ceiling (real-time threads were not measured)"),
     };
     Some(Headline::new(resource, delivered_is, ceiling_is))
 }
 
-/// The share of timer slack in an ordinary thread's wake-up, if the headline is of another kind.
+/// The wake-up latency of an ordinary thread with its part due to timer slack, if the headline is about real-time threads.
 fn state_slack(ordinary: &Measurement, is_beside: bool) -> Option<Text> {
     let ns = ordinary.detail.get(detail::TIMER_SLACK_NS)?;
     let (slack, median) = (Value::Figure(ns, "ns"), Value::from(ordinary));

@@ -1,4 +1,4 @@
-//! Sentences on the meaning of a workload's steps and their fit.
+//! Sentences that explain a workload's steps and their fit.
 
 use record::diagnosis::Scaling;
 use record::text::Value;
@@ -9,13 +9,13 @@ use super::{CORES_FIRST, POOR};
 use crate::figures::RESOLUTION;
 use crate::usl::FitDoubt;
 
-/// If the fit gives one thread less than this share of the single-thread throughput, the thread is not alone on its core.
+/// If the fit predicts less than this share of the measured single-thread throughput for one thread, threads share cores.
 const ALONE: f64 = 0.9;
-/// Beyond this many times the last step's threads the law is only extrapolated.
+/// Beyond this multiple of the last step's thread count, the law is only extrapolated.
 const FAR: f64 = 4.0;
 
-/// The meaning of a line's steps; `one` is the throughput of one thread, `has_interval` whether that and the last step were measured
-/// often enough for an interval of 95 %.
+/// Explains the steps of one workload and placement. `one` is the throughput of one thread; `has_interval` is set if this step and the last
+/// step were measured often enough for a 95 % interval.
 pub(super) fn meaning(
     scaling: &Scaling,
     one: f64,
@@ -52,8 +52,8 @@ pub(super) fn meaning(
         says.push(doubt.describe());
         return says;
     }
-    // The single-CPU run varies as well: a cause is only named if the interval excludes linear scaling; without an interval, the span of a
-    // few runs must exclude it by more than two of them may differ.
+    // The single-CPU run varies as well, so a cause is reported only if the interval excludes linear scaling. Without an interval, the
+    // range of a few runs must exclude it by more than two runs may differ.
     let linear = f64::from(threads) * if has_interval { 1.0 } else { 1.0 + POOR };
     let surely = scaling.speedup_interval.is_some_and(|(low, _)| low > linear);
     if surely && speedup > f64::from(threads) * (1.0 + POOR) {
@@ -98,9 +98,9 @@ fn fit(scaling: &Scaling) -> Text {
     }
     if residual > POOR {
         let residual = Value::Share(residual);
-        return text!("The fit deviates by {residual}, so it is unreliable.");
+        return text!("The fit is unreliable: it deviates by {residual}.");
     }
-    // Their loss at the last step of the fit; below the resolution of a result it is zero.
+    // The loss at the last step of the fit; a loss below the resolution of a result counts as zero.
     let fitted = scaling.fitted.map_or(threads, |(_, most)| most);
     let last = f64::from(fitted);
     let costs = [contention * (last - 1.0), coherency * last * (last - 1.0)];
@@ -134,7 +134,7 @@ fn fit(scaling: &Scaling) -> Text {
     says
 }
 
-/// Threads at which the law has its peak.
+/// The thread count at which the law has its peak.
 fn peak(scaling: &Scaling) -> f64 {
     ((1.0 - scaling.contention).max(0.0) / scaling.coherency).sqrt()
 }

@@ -1,5 +1,5 @@
-//! How workloads scale: a fit of the Universal Scalability Law to each workload and placement, speed-up, efficiency, and where more threads
-//! stop paying off.
+//! Scaling of workloads: a fit of the Universal Scalability Law to each workload and placement, the speedup, the efficiency, and the thread
+//! count beyond which more threads are not worthwhile.
 
 mod meaning;
 
@@ -14,19 +14,19 @@ use crate::usl::{Fit, FitDoubt, Point, fit};
 
 /// The placement that uses one CPU of each core before any sibling.
 const CORES_FIRST: &str = "cores-first";
-/// Minimum share of a thread's work that an additional thread must add to be worthwhile.
+/// Minimum share of a single thread's throughput that an additional thread must add to be worthwhile.
 const WORTH: f64 = 0.5;
-/// The assumed uncertainty of a result in doubt, as a share.
+/// The assumed relative uncertainty of an unreliable result.
 const DOUBTFUL: f64 = 0.05;
-/// Residual above which the fit does not describe the steps: 5 % is more than the noise of any step should be.
+/// Residual above which the fit does not describe the steps: the noise of any step should be below 5 %.
 pub(crate) const POOR: f64 = 0.05;
-/// Maximum number of steps read for one workload and placement; real ones have about twenty.
+/// Maximum number of steps read for one workload and placement; real records have about twenty.
 const MOST_STEPS: usize = 4096;
 
 /// One entry for each workload and placement with at least two steps.
 pub fn scaling(index: &RecordIndex) -> Vec<Scaling> {
     let mut workloads: Vec<(&str, Vec<Line>)> = Vec::new();
-    // By name, since a record may hold any number of them.
+    // Grouped by name, because a record may contain any number of workloads.
     let mut places: HashMap<(&str, Option<&str>), usize> = HashMap::new();
     for m in index.figures_of(metrics::WORKLOAD_THROUGHPUT) {
         let (Some(workload), Some(placement)) =
@@ -68,7 +68,7 @@ impl Point {
         let threads =
             m.labels.count(Label::Threads).and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0)?;
         let throughput = m.value();
-        // The time of fixed-time work gives no throughput, and so no speed-up.
+        // The run time of fixed-time work shows no throughput, and therefore no speedup.
         if m.detail.get(detail::FIXED_TIME) == Some(true) {
             return None;
         }
@@ -91,7 +91,7 @@ impl Point {
     }
 }
 
-/// Why nothing should be concluded from a step.
+/// The reason why a step allows no conclusion.
 fn doubt_of(m: &Measurement) -> Option<FitDoubt> {
     let marked = |mark: Mark| m.marks.iter().filter(|one| one.mark == mark).count() as u64 * 2 > m.summary.n;
     let marks = [
@@ -104,7 +104,8 @@ fn doubt_of(m: &Measurement) -> Option<FitDoubt> {
     marks.or(other).or((m.summary.n < 2).then_some(FitDoubt::Once))
 }
 
-/// One thread runs on one CPU whatever the placement, so a placement without this step uses that of another. Then all lie in order.
+/// One thread runs on one CPU with any placement, so a placement that lacks this step uses the step of another placement. The steps are
+/// then sorted.
 fn share_the_first(lines: &mut [Line]) {
     let first = |line: &Line| line.points.iter().find(|point| point.threads == 1).copied();
     let shared = lines.iter().find_map(first);
@@ -136,7 +137,7 @@ fn entry(workload: &str, line: &Line, cores: Option<u32>) -> Option<Scaling> {
         })
         .collect();
     let speedup = steps.last()?.speedup;
-    // Both ends of the speed-up.
+    // Both ends of the speedup's interval.
     let ends = || points.iter().filter(|p| p.threads == 1 || p.threads == last);
     let doubt = ends().filter_map(|p| p.doubt).min();
     let has_interval = ends().all(|p| p.has_interval);
@@ -164,7 +165,7 @@ fn entry(workload: &str, line: &Line, cores: Option<u32>) -> Option<Scaling> {
     Some(scaling)
 }
 
-/// The range of the speed-up allowed by the intervals of the first and last step.
+/// The range of the speedup that the intervals of the first and last step allow.
 fn interval(points: &[Point], fit: &Fit) -> Option<(f64, f64)> {
     let last = points.last()?;
     let one = points
@@ -177,8 +178,9 @@ fn interval(points: &[Point], fit: &Fit) -> Option<(f64, f64)> {
 
 /// The fit, the smallest and largest number of threads on which it is based, and the median distance of these steps from it.
 ///
-/// Siblings add less than cores, which is not contention. So if cores come first, the law is fitted to them; if siblings come first, the
-/// step of one thread, whose sibling alone is idle, is left out if it does not fit.
+/// A sibling adds less than a core, but this is not contention. If the placement uses cores first, the law is therefore fitted only to the
+/// steps with cores. If the placement uses siblings first, the step with one thread, which has an idle sibling, is omitted if it does not
+/// fit.
 fn chosen(points: &[Point], counts: &[u32], how: &str, cores: Option<u32>) -> Option<(Fit, (u32, u32), f64)> {
     let between = |low: u32, high: u32| {
         let within: Vec<Point> =
@@ -205,8 +207,8 @@ fn chosen(points: &[Point], counts: &[u32], how: &str, cores: Option<u32>) -> Op
     }
 }
 
-/// The step from which every later one adds less than [`WORTH`] of a thread's work per additional thread, beyond the spread of both. From
-/// the steps and not from the fit: a smooth law misses the corner where siblings begin.
+/// The step after which every later step adds less than [`WORTH`] of a thread's throughput per additional thread, beyond the spread of both
+/// steps. This is based on the steps and not on the fit, because a smooth law misses the corner at which siblings begin.
 fn knee(points: &[Point], one: f64) -> Option<u32> {
     let last = points.last()?.threads;
     let poor = |from: &Point, to: &Point| {
@@ -354,7 +356,7 @@ mod tests {
             m.summary = record::Summary::from_samples(&m.samples);
         };
         assert_eq!(reported(&once), "scaling-speed-up scaling-run-once");
-        // What holds of one step alone is not hidden by what holds of both.
+        // A doubt about one step is not hidden by a doubt about both.
         let beside_others = |m: &mut Measurement| {
             once(m);
             if m.labels.count(Label::Threads) == Some(2) {
@@ -432,7 +434,7 @@ mod tests {
         let fit = scaling(&record).remove(0);
         assert!(fit.disturbed && !fit.is_possible(&fit.steps[1]), "{fit:?}");
         assert!(fit.is_possible(&fit.steps[0]) && codes(&fit) == ["scaling-disturbed"], "{}", fit.meaning);
-        // What three runs span is no interval: they may lie a twentieth apart.
+        // The range of three runs is not an interval: they may differ by 5 %.
         let few = |runs: [[f64; 3]; 2]| {
             let mut record = machine(2);
             for (threads, samples) in [1u32, 2].into_iter().zip(runs) {
@@ -446,7 +448,7 @@ mod tests {
         };
         assert!(!few([[1.0, 1.01, 1.02], [2.08, 2.13, 2.15]]), "2.11× of 2.04× to 2.15×");
         assert!(few([[1.0, 1.01, 1.02], [2.4, 2.42, 2.43]]));
-        // Two threads with a cache each can do more than twice the work, where both steps are sure.
+        // Two threads with a cache each can do more than twice the work, if both steps are reliable.
         let mut record = machine(2);
         add(&mut record, "w", "cores-first", 1, 10.0);
         add(&mut record, "w", "cores-first", 2, 25.0);

@@ -1,19 +1,19 @@
-//! Classes of distances, divided at the valleys of the density of all measured times on a logarithmic scale.
+//! Classes of distances, separated by the valleys in the density of all measured times (on a logarithmic scale).
 
-/// Width of a bin of the logarithm: 3 %.
+/// Bin width on the logarithmic scale: 3 %.
 const BIN: f64 = 0.03;
-/// Bins on either side over which a value is spread: 12 %, about what one pair's time varies by from line to line.
+/// Values are spread over this many bins to either side: 12 %, about how much one pair's time varies between lines.
 const SPREAD: usize = 4;
-/// Two peaks of hand-overs are two classes only this far apart: on one mesh of caches pairs differ by up to 1.4 times.
+/// Two peaks of handover times are two classes only if this far apart: within one mesh, pairs differ by up to 1.4×.
 pub(super) const LINES_APART: f64 = 1.5;
-/// The same for loads from one page, which depend less on the place of their CPU.
+/// The same for loads from one page, which depend less on the CPU's location.
 pub(super) const LOADS_APART: f64 = 1.3;
-/// Also required: the density between them falls to this fraction of the lower one.
+/// The density between two peaks must also fall to this fraction of the lower peak.
 const VALLEY: f64 = 0.4;
 /// Minimum number of values in a class: a single one may be a disturbance.
 const LEAST: usize = 2;
 
-/// Upper bounds of all classes but the last, ascending, for times above 0 whose classes' peaks are at least this factor `apart`.
+/// Upper bounds of all classes except the last, ascending; ignores times of 0 or below. Peaks of classes are at least a factor `apart`.
 pub(super) fn bounds(values: &[f64], apart: f64) -> Vec<f64> {
     let mut logs: Vec<f64> =
         values.iter().filter(|value| **value > 0.0 && value.is_finite()).map(|value| value.ln()).collect();
@@ -34,7 +34,7 @@ pub(super) fn bounds(values: &[f64], apart: f64) -> Vec<f64> {
     let log_at = |bin: usize| first + (bin as f64 - SPREAD as f64 + 0.5) * BIN;
     let count = |from: f64, to: f64| logs.iter().filter(|log| (from..to).contains(*log)).count();
     let mut peaks = peaks(&density);
-    // Of all neighbours that are not two classes, those with the shallowest valley are merged first.
+    // Merge neighbors that are not separate classes, starting with the shallowest valley.
     loop {
         let valleys: Vec<usize> = peaks.windows(2).map(|pair| valley(&density, pair[0], pair[1])).collect();
         let bounds: Vec<f64> = valleys.iter().map(|at| log_at(*at)).collect();
@@ -76,7 +76,7 @@ fn valley(density: &[f64], from: usize, to: usize) -> usize {
     lowest.get(lowest.len() / 2).copied().unwrap_or(from)
 }
 
-/// The class of a time, given the bounds.
+/// The class of a time, given the classes' bounds.
 pub(super) fn class_of(bounds: &[f64], value: f64) -> usize {
     bounds.iter().filter(|bound| value > **bound).count()
 }
@@ -111,7 +111,7 @@ mod tests {
             classes(&[about(25.0, 20, 0.1), about(95.0, 90, 0.3), about(180.0, 100, 0.2)]),
             [0, 0, 1, 1, 2, 2]
         );
-        // Once is no class.
+        // A single value is not a class.
         assert_eq!(classes(&[about(27.0, 20, 0.05), vec![300.0]]), [0, 0, 0, 0]);
         assert_eq!(bounds(&[], LINES_APART), Vec::<f64>::new());
         assert_eq!(bounds(&[50.0], LINES_APART), Vec::<f64>::new());

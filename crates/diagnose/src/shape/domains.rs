@@ -1,4 +1,4 @@
-//! Domains in one placement check: CPUs that are near each other and far from all others.
+//! Domains in one placement check: groups of CPUs that are near each other and far from all others.
 
 use record::CpuList;
 use record::Summary;
@@ -6,15 +6,15 @@ use record::shape::Look;
 
 use super::Series;
 
-/// The domains in a check, ascending; `None` if its times fit no domains because a CPU moved meanwhile.
+/// The domains in a check, ascending; `None` if the times do not fit any domains because a CPU moved during the check.
 pub(super) type Domains = Option<Vec<CpuList>>;
 
-/// This share of the pairs within domains must be near, and of those between them far.
+/// At least this share of the pairs within domains must be near, and of the pairs between domains far.
 const CLEAR: f64 = 0.75;
-/// Passes in which each CPU may go to the domain that it is nearest to.
+/// Number of passes that reassign each CPU to the nearest domain.
 const PASSES: usize = 2;
 
-/// The domains of the checked CPUs if pairs above `bound` ns are far.
+/// The domains of the checked CPUs, with pairs above `bound` ns classified as far.
 pub(super) fn partition(series: &Series, look: &Look, bound: f64) -> Domains {
     let n = series.looks.cpus.len();
     let mut times: Vec<Vec<(usize, f64)>> = vec![Vec::new(); n];
@@ -22,7 +22,7 @@ pub(super) fn partition(series: &Series, look: &Look, bound: f64) -> Domains {
         times[a].push((b, ns));
         times[b].push((a, ns));
     }
-    // CPUs of one core are near each other, whatever else.
+    // CPUs of one core are always near each other.
     for core in series.cores(look) {
         let at: Vec<usize> =
             core.iter().filter_map(|cpu| series.looks.cpus.iter().position(|one| *one == cpu)).collect();
@@ -45,7 +45,7 @@ pub(super) fn partition(series: &Series, look: &Look, bound: f64) -> Domains {
                 .min_by(|a, b| a.1.total_cmp(&b.1));
             domain[cpu] = Some(match nearest {
                 Some((of, ns)) if ns <= bound => of,
-                // It stays alone if it is the first of its domain.
+                // Otherwise, the CPU starts a domain.
                 _ => cpu,
             });
         }

@@ -1,4 +1,4 @@
-//! The CPU placement, as facts that may differ between records.
+//! CPU placement as facts that may differ between records.
 
 use record::Record;
 use record::live::Share;
@@ -22,7 +22,7 @@ pub(crate) fn domains_hidden(record: &Record) -> Option<String> {
     seen_in([shape.split, None], shape.motion)
 }
 
-/// Minimum number of checks in which a placement must be observed: a single one may be a disturbance.
+/// Minimum number of checks with the same placement: a single one may be a disturbance.
 const LEAST: u64 = 2;
 
 fn seen_in(shares: [Option<Share>; 2], motion: Motion) -> Option<String> {
@@ -45,7 +45,7 @@ mod tests {
     use crate::shape::samples::{Place, looks_at, record_with};
     use record::text::Value;
 
-    /// A guest of eight CPUs that was looked at on this day.
+    /// A guest with eight CPUs whose placement was checked on this day.
     fn seen(day: u32, place: impl Fn(u32, u32) -> Place) -> Record {
         let mut record = record_with(machine(8), looks_at(8, 12, place));
         record.started = format!("2026-11-{day:02}T10:00:00Z");
@@ -73,7 +73,7 @@ mod tests {
             ["comparison-fact-cpus-move", "comparison-fact-shared-cores"]
         );
         assert_eq!(off(&floating(2), &floating(1)), [""; 0]);
-        // One that only looks at its settings says nothing of it, nor does one look in which something was odd.
+        // Nothing is reported for a record without placement checks, or with a single odd one.
         assert_eq!(off(&record_with(machine(8), record::shape::Looks::default()), &pinned(1)), [""; 0]);
         let once = seen(2, |look, cpu| (0, 0, if cpu == 1 && look == 3 { 0 } else { cpu }));
         assert_eq!((cores_shared(&once), off(&once, &pinned(1))), (None, Vec::new()));

@@ -1,4 +1,4 @@
-//! The true shape of a machine: what checks of its CPUs over time show, compared with what Linux shows.
+//! The true shape of a machine: CPU placement according to repeated checks, compared with Linux's view.
 
 mod classes;
 mod domains;
@@ -19,19 +19,19 @@ use record::{CpuList, Machine, Record};
 use classes::{LINES_APART, LOADS_APART, bounds, class_of};
 use domains::{Domains, partition};
 
-/// If two simultaneous loops take at least this many times as long as alone, they share an execution unit. Between this and the next limit, it is
-/// undecided.
+/// Two simultaneous loops share an execution unit if each takes at least this many times as long as it does alone. Between this and the
+/// next limit, the result is undecided.
 const ONE_CORE: f64 = 1.5;
-/// Up to this, they do not.
+/// Up to this factor, the loops do not share an execution unit.
 const OWN_CORES: f64 = 1.3;
-/// A hand-over above this was a wait for a side that did not run, ns. The slowest pairs of machines with several sockets take a third.
+/// A longer cache-line handover means that one side was not running, ns. The slowest pairs of multi-socket machines take a third of this.
 const LOST_NS: f64 = 2_000.0;
-/// Minimum number of placement checks for a statement about motion.
+/// Minimum number of placement checks for a verdict on whether CPUs move.
 const LEAST_LOOKS: usize = 4;
-/// Minimum number of placement checks in a minority state for floating CPUs: a single one may be disturbed.
+/// CPUs count as floating if at least this many placement checks differ from the usual state: one may be disturbed.
 const LEAST_OTHER: usize = 2;
 
-/// The results of a record's placement checks; `None` without any.
+/// The results of a record's placement checks; `None` if there are none.
 pub(crate) fn of_record(record: &Record) -> Option<Shape> {
     let looks = record.looks.as_ref()?;
     let mut shape = shape(looks, &record.machine)?;
@@ -40,12 +40,12 @@ pub(crate) fn of_record(record: &Record) -> Option<Shape> {
     Some(shape)
 }
 
-/// The states between which CPUs moved; empty if they did not.
+/// The states between which CPUs moved; empty if they did not move.
 pub(crate) fn moved(shape: &Shape) -> &[Option<ShapeState>] {
     if shape.motion == Motion::Floating { &shape.states } else { &[] }
 }
 
-/// The results of placement checks of this machine; `None` if none is conclusive.
+/// The results of placement checks of this machine; `None` if no check is conclusive.
 pub fn shape(looks: &Looks, machine: &Machine) -> Option<Shape> {
     let positions = looks.positions();
     let is_whole =
@@ -66,7 +66,7 @@ pub fn shape(looks: &Looks, machine: &Machine) -> Option<Shape> {
     let load_bound = bounds(&loads, LOADS_APART).last().copied();
     let split: Vec<Option<Vec<Domains>>> =
         series.map(|look| line_bounds.iter().map(|bound| partition(&series, look, *bound)).collect());
-    // A bound that never divides the CPUs is noise.
+    // A bound that never separates CPUs into domains is noise.
     let shown = ShownDomains::new(machine, &looks.cpus);
     let divides: Vec<usize> = (0..line_bounds.len())
         .filter(|at| {
@@ -119,7 +119,7 @@ pub fn shape(looks: &Looks, machine: &Machine) -> Option<Shape> {
     })
 }
 
-/// Whether each CPU answered most others: one that did not run during a placement check may have been anywhere.
+/// Whether each CPU answered at least half of the others: a CPU that did not run has an unknown place.
 fn answers(look: &Look, positions: &[(usize, usize)], cpus: usize) -> bool {
     let (mut asked, mut answered) = (vec![0u32; cpus], vec![0u32; cpus]);
     for ((a, b), ns) in positions.iter().zip(&look.line_ns) {
@@ -131,7 +131,7 @@ fn answers(look: &Look, positions: &[(usize, usize)], cpus: usize) -> bool {
     !positions.is_empty() && asked.iter().zip(&answered).all(|(asked, answered)| 2 * answered >= *asked)
 }
 
-/// The placement checks and their pairs.
+/// The placement checks and their CPU pairs.
 struct Series<'a> {
     looks: &'a Looks,
     positions: &'a [(usize, usize)],
@@ -148,7 +148,7 @@ impl Series<'_> {
         self.all.iter().map(|look| look.map(&of)).collect()
     }
 
-    /// The pairs of a placement check whose CPUs are on separate cores, as far as they answered, with their times.
+    /// The pairs of a placement check that are on separate cores and answered, with their times.
     fn apart<'b>(&'b self, look: &'b Look) -> impl Iterator<Item = ((usize, usize), f64)> + 'b {
         let cpus = &self.looks.cpus;
         let on_one = |(a, b): (usize, usize)| {
@@ -162,7 +162,7 @@ impl Series<'_> {
         self.known().flat_map(|look| self.apart(look).map(|(_, ns)| ns)).collect()
     }
 
-    /// The cores that several CPUs shared, ascending.
+    /// The cores shared by several CPUs, ascending.
     fn cores(&self, look: &Look) -> Vec<CpuList> {
         let mut cores: Vec<CpuList> = Vec::new();
         for one in look.contended.iter().filter(|one| one.slowdown >= ONE_CORE) {
@@ -180,7 +180,7 @@ impl Series<'_> {
         cores
     }
 
-    /// Siblings that Linux shows but that never slowed each other in any test.
+    /// Siblings reported by Linux that did not slow each other down in any test.
     fn siblings_without_effect(&self, shown: &ShownDomains) -> Vec<(u32, u32)> {
         let mut slowest: BTreeMap<(u32, u32), f64> = BTreeMap::new();
         for one in self.known().flat_map(|look| &look.contended) {
@@ -218,7 +218,7 @@ fn two_distances(loads: &[f64], bound: f64) -> Option<TwoDistances> {
     })
 }
 
-/// Only a hypervisor moves CPUs. Without one, differing states are due to a varying clock between the cores.
+/// Only a hypervisor can move CPUs. Without one, different states are caused by a varying clock of the interconnect.
 fn motion(states: &[&ShapeState], is_virtual: bool) -> Motion {
     let mut counts: BTreeMap<&ShapeState, usize> = BTreeMap::new();
     states.iter().for_each(|state| *counts.entry(state).or_default() += 1);
@@ -246,12 +246,12 @@ fn shared_cores(states: &[&ShapeState], shown: &ShownDomains) -> Vec<SharedCore>
     shared
 }
 
-/// The domains that Linux shows for the checked CPUs.
+/// The domains that Linux reports for the checked CPUs.
 struct ShownDomains {
     cores: BTreeMap<u32, u32>,
     /// Clusters, caches, dies, nodes and packages, each with at least two domains.
     each: Vec<Vec<CpuList>>,
-    /// Of those, nodes and packages, which must be distinct if shown correctly.
+    /// The nodes and packages among these, which timings must distinguish if Linux reports them correctly.
     far: Vec<Vec<CpuList>>,
 }
 
@@ -277,14 +277,14 @@ impl ShownDomains {
                 of_level.map(|cache| inside(&cache.cpus)).filter(|list| !list.is_empty()).collect();
             each.push(lists.into_iter().collect());
         }
-        // What each core has of its own says nothing of how far cores are apart.
+        // Domains of single cores show nothing about distances between cores.
         each.retain(|domains| domains.len() > 1 && *domains != own);
         each.extend(far.iter().cloned());
         let cores = machine.cpus.iter().filter_map(|cpu| Some((cpu.id, cpu.core?))).collect();
         Self { cores, each, far }
     }
 
-    /// Whether Linux shows these CPUs as siblings.
+    /// Whether Linux reports these CPUs as siblings.
     fn is_core(&self, cpus: &CpuList) -> bool {
         let cores: BTreeSet<Option<&u32>> = cpus.iter().map(|cpu| self.cores.get(&cpu)).collect();
         cores.len() == 1 && !cores.contains(&None)
@@ -294,7 +294,7 @@ impl ShownDomains {
         self.each.iter().any(|shown| shown == domains)
     }
 
-    /// The domains from placement checks compared with these.
+    /// Compares the domains found by placement checks with these.
     fn judge(&self, states: &[&ShapeState]) -> Topology {
         if states.len() < LEAST_OTHER {
             return Topology::Unknown;
@@ -309,7 +309,7 @@ impl ShownDomains {
         let is_within = |domain: &CpuList| {
             self.far.iter().all(|shown| shown.iter().any(|one| domain.iter().all(|cpu| one.contains(cpu))))
         };
-        // The same domains in each look.
+        // The same domains in each check.
         let stays = looks == states.len() && all.windows(2).all(|pair| pair[0] == pair[1]);
         match (looks >= LEAST_OTHER, unseen) {
             (true, _) if !stays || !strange.iter().all(|of| of.iter().all(is_within)) => Topology::Crossing,

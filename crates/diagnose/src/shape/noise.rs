@@ -1,4 +1,4 @@
-//! Samples by CPU placement: explains noise that consists of two results, one per placement.
+//! Groups samples by CPU placement: explains noise that consists of two results, one per placement.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use record::shape::ShapeState;
 use record::text::Value;
 use record::{CpuList, Label, Measurement, Summary, Text, detail, text};
 
-/// The fewest samples of a state for an interval.
+/// Minimum number of samples in a state for an interval.
 const LEAST: usize = 6;
 
-/// The state before and after a sample if they are equal; `None` if the CPUs moved meanwhile or it is unknown.
+/// The state around a sample, if equal before and after; `None` if CPUs moved in between or the state is unknown.
 fn state(states: &[Option<ShapeState>], look: u32) -> Option<&ShapeState> {
     let after = look as usize;
     let before = states.get(after.checked_sub(1)?)?.as_ref()?;
@@ -20,8 +20,8 @@ fn state(states: &[Option<ShapeState>], look: u32) -> Option<&ShapeState> {
     }
 }
 
-/// What moved during a measurement, between the checks before and after it: its CPU, to another package or die or away from the memory, or
-/// the number of cores that its CPUs had. `None` if nothing did or it is unknown.
+/// The change of placement between the checks before and after a measurement: its CPU moved to another package or die, or away from its
+/// memory, or its CPUs were on a different number of cores. `None` if nothing changed or it is unknown.
 pub(crate) fn moved_during(m: &Measurement, states: &[Option<ShapeState>]) -> Option<Text> {
     let (first, last) = (*m.looks.first()? as usize, *m.looks.last()? as usize);
     let span: Vec<&ShapeState> = states
@@ -49,7 +49,7 @@ pub(crate) fn moved_during(m: &Measurement, states: &[Option<ShapeState>]) -> Op
         .then(|| text!("moved-domain", "CPU {cpu} moved to another package or die during the measurement"))
 }
 
-/// The remark that a result has different values in different states of the CPUs, if its samples show that.
+/// Explains a result whose value depends on CPU placement, if its samples show this dependence.
 pub(crate) fn explain(m: &Measurement, states: &[Option<ShapeState>]) -> Option<Text> {
     if m.looks.len() != m.samples.len() {
         return None;
@@ -76,7 +76,7 @@ pub(crate) fn explain(m: &Measurement, states: &[Option<ShapeState>]) -> Option<
             share = Value::Share(other.n as f64 / (one.n + other.n) as f64)
         ));
     }
-    // For a program on several CPUs only the number of their cores matters.
+    // For a program on several CPUs, only the number of cores under them matters.
     let cpus: Option<CpuList> = m.detail.get(detail::CPUS).and_then(|cpus| cpus.parse().ok());
     let mut by_cores = BTreeMap::<usize, Vec<f64>>::new();
     for (value, look) in m.samples.iter().zip(&m.looks) {
@@ -111,7 +111,7 @@ pub(crate) fn explain(m: &Measurement, states: &[Option<ShapeState>]) -> Option<
     ))
 }
 
-/// Summaries of two groups of samples if the intervals of their medians do not overlap.
+/// Summaries of two groups of samples, if the intervals of their medians do not overlap.
 fn differ(one: &[f64], other: &[f64]) -> Option<[Summary; 2]> {
     if one.len().min(other.len()) < LEAST {
         return None;
@@ -151,7 +151,7 @@ mod tests {
         let looks = [vec![1; 10], vec![2; 5], vec![3; 8]].concat();
         let says = explain(&latency(samples.clone(), looks), &states).unwrap();
         assert_eq!(says.code(), Some("noise-by-memory"));
-        // Those between two states are of neither.
+        // Samples between two states belong to neither.
         let share = crate::samples::figure_in(&says, "share");
         assert!((share - 8.0 / 18.0).abs() < 1e-9, "{share}");
         // The same samples in one state are noise.
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_program_is_slower_while_its_cpus_share_a_core() {
-        // Other CPUs move all the time, so that no two states are alike.
+        // Other CPUs move all the time, so no two states are equal.
         let state = |look: u32| {
             let cores = if look.is_multiple_of(2) { vec!["0-1".parse().unwrap()] } else { Vec::new() };
             Some(ShapeState {
@@ -180,7 +180,7 @@ mod tests {
             (says.code(), says.value("few"), says.value("many")),
             (Some("noise-by-cores"), Some(&1usize.into()), Some(&2usize.into()))
         );
-        // Of CPUs that did not share one it says nothing.
+        // Nothing is reported for CPUs that did not share a core.
         assert_eq!(explain(&m.clone().with_detail(detail::CPUS, "2-3"), &states), None);
         assert_eq!(explain(&m.with_detail(detail::CPUS, "0"), &states), None);
     }
@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(code(gap(2, vec![2])).as_deref(), Some("moved-from-memory"));
         assert_eq!(code(gap(1, vec![2])), None, "only another CPU's memory became far");
         assert_eq!(code(gap(1, vec![1, 2, 3])).as_deref(), Some("moved-domain"));
-        // Nobody looked before it, or after it.
+        // There is no check before the measurement, or none after it.
         assert_eq!(
             (code(gap(1, vec![0])), code(gap(1, vec![3])), code(gap(1, vec![9])), code(gap(1, Vec::new()))),
             (None, None, None, None)

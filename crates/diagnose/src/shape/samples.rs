@@ -1,19 +1,19 @@
-//! Placement checks of synthetic hosts.
+//! Placement checks of synthetic hosts, for tests.
 
 use record::Record;
 use record::shape::{Contended, Look, Looks};
 
-/// Where a CPU is: its package, die and core on the host.
+/// The location of a CPU: its package, die and core on the host.
 pub(crate) type Place = (u32, u32, u32);
 
-/// A number from 0 to 1 that belongs to these three, so that times differ as real ones do and each test says the same.
+/// A number from 0 to 1, determined by these three: times vary like real ones, and each test is reproducible.
 pub(crate) fn jitter(a: u32, b: u32, c: u32) -> f64 {
     let mixed = (a.wrapping_mul(0x9e37_79b1) ^ b.wrapping_mul(0x85eb_ca6b) ^ c.wrapping_mul(0xc2b2_ae35))
         .wrapping_mul(0x27d4_eb2f);
     f64::from(mixed >> 8) / f64::from(1u32 << 24)
 }
 
-/// Placement check number `look` of CPUs at these places: 9 ns on a core, 25 on a die, 85 in a package, 190 beyond.
+/// Placement check number `look` of CPUs at these places: 9 ns on a core, 25 on a die, 85 on a package, 190 beyond.
 fn look(look: u32, places: &[Place]) -> Look {
     let n = places.len();
     let mut made = Look { at_seconds: f64::from(look), took_ms: 5.0, ..Default::default() };
@@ -37,7 +37,7 @@ fn look(look: u32, places: &[Place]) -> Look {
     made
 }
 
-/// This many placement checks of this many CPUs.
+/// Creates this many placement checks of this many CPUs.
 pub(crate) fn looks_at(n: u32, looks: u32, place: impl Fn(u32, u32) -> Place) -> Looks {
     let at = |number| look(number, &(0..n).map(|cpu| place(number, cpu)).collect::<Vec<_>>());
     Looks { cpus: (0..n).collect(), pairs: None, looks: (0..looks).map(at).collect() }

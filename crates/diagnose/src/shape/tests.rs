@@ -1,4 +1,4 @@
-//! Series of looks at made-up hosts, with the right answer of each.
+//! Tests series of placement checks on synthetic hosts, with the correct answer for each.
 
 use super::*;
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use record::shape::Contended;
 
 use super::samples::{jitter, looks_at as series};
 
-/// A machine as Linux shows it: the core and the package of each CPU.
+/// A machine as reported by Linux: the core and package of each CPU.
 fn shown(n: u32, core: impl Fn(u32) -> u32, package: impl Fn(u32) -> u32) -> Machine {
     let mut machine = Machine::default();
     machine.virtualization.hypervisor = Some("kvm".to_owned());
@@ -63,7 +63,7 @@ fn told_siblings_that_do_not_contend_are_named() {
 
 #[test]
 fn cpus_that_float_over_cores_and_packages_are_seen() {
-    // Each look another pair shares a core, and another CPU is in the other package.
+    // In each check, a different pair shares a core, and a different CPU is in the other package.
     let place = |look: u32, cpu: u32| {
         let core = if cpu == (look * 5 + 3) % 16 { (look * 5) % 16 } else { cpu };
         (u32::from(cpu == (look * 7 + 9) % 16 && look.is_multiple_of(3)), 0, core)
@@ -92,7 +92,7 @@ fn two_cpus_whose_pair_changes_float() {
 
 #[test]
 fn without_a_hypervisor_nothing_moves_and_nothing_is_explained_by_it() {
-    // The clock of what lies between the cores is slow for a while.
+    // The interconnect's clock is slow for a while.
     let looks = series(8, 20, |look, cpu| (0, if (6..12).contains(&look) { cpu } else { 0 }, cpu));
     let mut record = crate::samples::machine(8);
     record.looks = Some(looks);
@@ -157,7 +157,7 @@ fn one_cpu_or_no_answer_says_nothing() {
     let mut looks = series(4, 5, |_, cpu| (0, 0, cpu));
     looks.looks.iter_mut().for_each(|look| look.line_ns.fill(None));
     assert_eq!(shape(&looks, &flat(4)), None);
-    // A record may hold anything.
+    // A record may contain anything.
     looks.looks.iter_mut().for_each(|look| look.line_ns.truncate(2));
     looks.pairs = Some(vec![(0, 900), (1, 2)]);
     assert_eq!(shape(&looks, &flat(4)), None);
@@ -198,7 +198,7 @@ proptest! {
             (u32::from(jitter(seed, cpu, look / 3) > 0.6), 0, if jitter(cpu, look, seed) > 0.9 { 0 } else { cpu })
         };
         let looks = series(n as u32, 9, place);
-        // Everybody's number turned around.
+        // All CPU numbers in reverse order.
         let mut turned = looks.clone();
         let positions = looks.positions();
         let at = |a: usize, b: usize| positions.iter().position(|pair| *pair == (a.min(b), a.max(b))).unwrap();

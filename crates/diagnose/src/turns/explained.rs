@@ -1,4 +1,5 @@
-//! Other differences between two commands, one of which is slower: the use of their time, and the counts of events.
+//! Other differences between a slower and a faster command: the states in which they spent their time, and event
+//! counts.
 
 use record::difference::{Scale, compare_pairs};
 use record::text::Value;
@@ -6,13 +7,13 @@ use record::{Label, Measurement, Metric, Record, Template, Text, metrics, text};
 
 use super::Named;
 
-/// A state that explains less than this share of the difference is not mentioned.
+/// A state is omitted if it explains less than this share of the difference.
 const LEAST_PART: f64 = 0.1;
-/// A count that grew by less than this share of the growth in time, both as logarithms, is not shown.
+/// A count is omitted if it grew by less than this share of the growth in time (both as logarithms).
 const AS_MUCH: f64 = 0.5;
-/// Fewer events than this use negligible time.
+/// Fewer events than this cost negligible time.
 const FEW: f64 = 100.0;
-/// Ratios of counts below this are negligible.
+/// Count ratios below this value are negligible.
 const LITTLE: f64 = 0.1;
 /// The counts to read, the most informative first.
 const COUNTS: [&str; 7] = [
@@ -33,14 +34,14 @@ const SYSTEM: Template = Template { code: "turns-sys", words: "sys" };
 const RUNNABLE: Template = Template { code: "turns-runnable", words: "runnable (run-queue delay)" };
 const BLOCKED: Template = Template { code: "turns-blocked", words: "blocked" };
 
-/// A result of both, by round.
+/// A result of both commands, by round.
 struct Both {
     rounds: Vec<(f64, f64)>,
     before: f64,
     after: f64,
 }
 
-/// The differences, in sentences; empty without any.
+/// The differences as sentences; empty if there are none.
 pub(super) fn explain(record: &Record, [first, this]: [&Named; 2], comparisons: usize) -> Vec<Text> {
     let together = comparisons * (STATES + COUNTS.len());
     let of = |whose: &Named, metric: Metric, label: Label, word: &str| {
@@ -58,7 +59,7 @@ pub(super) fn explain(record: &Record, [first, this]: [&Named; 2], comparisons: 
     let mut states: Vec<(Template, Both)> = Vec::new();
     let doubted = |(a, b): (&Measurement, &Measurement)| a.doubt.is_some() || b.doubt.is_some();
     match (state("user"), state("system")) {
-        // The split between the two is sampled, their sum is not.
+        // The split between the two states is sampled, but their sum is exact.
         (Some(user), Some(system)) if doubted(user) || doubted(system) => {
             states.push((CPU_TIME, Both::of(user.0, user.1).plus(&Both::of(system.0, system.1))));
         }
@@ -116,7 +117,7 @@ impl Both {
         Self { rounds, before: before.value(), after: after.value() }
     }
 
-    /// Both results of each run, summed.
+    /// The sum of both results, run by run.
     fn plus(self, other: &Self) -> Self {
         let sum = |(a, b): (&(f64, f64), &(f64, f64))| (a.0 + b.0, a.1 + b.1);
         let rounds: Vec<(f64, f64)> = self.rounds.iter().zip(&other.rounds).map(sum).collect();

@@ -2,7 +2,7 @@ use record::{Labels, detail};
 
 use super::*;
 
-/// A record of commands in turn: the names, and their times by round.
+/// A record of alternating commands, with their names and times by round.
 fn record_of(commands: &[(&str, &[f64])]) -> Record {
     let mut record = Record::new("0", String::new(), Vec::new());
     for (at, (name, times)) in commands.iter().enumerate() {
@@ -22,7 +22,7 @@ fn second(record: &Record) -> AgainstFirst {
     turns(record).unwrap().commands[1].against_first.clone().unwrap()
 }
 
-/// Times around `middle`, by a fixed sequence that looks like chance.
+/// Times around `middle`, with a fixed pseudo-random sequence.
 fn noisy(middle: f64, spread: f64, seed: u64, count: usize) -> Vec<f64> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut even = || {
@@ -60,7 +60,7 @@ fn a_command_against_itself_is_seldom_told_apart() {
 
 #[test]
 fn what_noise_alone_makes_is_no_difference() {
-    // Run by run everything gets 10 % slower: a command differs from itself by more than the two from each other.
+    // Each run is 10 % slower than the previous one, so a command differs from itself by more than from the other one.
     let run = |number: usize| 1.1f64.powi(number as i32);
     let old: Vec<f64> = (0..10).map(|round| run(2 * round + round % 2)).collect();
     let new: Vec<f64> = (0..10).map(|round| 1.05 * run(2 * round + 1 - round % 2)).collect();
@@ -68,7 +68,7 @@ fn what_noise_alone_makes_is_no_difference() {
     let told = turns(&record).unwrap();
     assert!(told.floor.is_some_and(|floor| floor > 0.05), "{told:?}");
     assert_eq!(second(&record).slower, None);
-    // Alike to the last digit it would be no floor at all.
+    // If all runs were exactly equal, there would be no noise floor.
     let still = turns(&record_of(&[("old", &[1.0; 10]), ("new", &[1.01; 10])])).unwrap();
     assert_eq!(
         (still.floor, still.commands[1].against_first.as_ref().unwrap().slower),
@@ -78,7 +78,7 @@ fn what_noise_alone_makes_is_no_difference() {
 
 #[test]
 fn a_difference_inside_the_noise_is_said_to_be_so() {
-    // The second is 2 % slower in each round; neighbouring runs of the same command differ by up to 8 %.
+    // The second is 2 % slower in each round; consecutive runs of the same command differ by up to 8 %.
     let old: Vec<f64> = (0..10).map(|round| [1.0, 1.08, 1.0, 1.08][round % 4]).collect();
     let new: Vec<f64> = old.iter().map(|time| time * 1.02).collect();
     let within = second(&record_of(&[("old", &old), ("new", &new)]));
@@ -94,7 +94,7 @@ fn few_rounds_have_a_ratio_and_no_interval() {
         assert!((few.ratio - 2.0).abs() < 1e-9 && few.says.is(&TOO_FEW));
         assert_eq!(few.says.value("least"), Some(&Value::Count(6)));
     }
-    // More commands, more chances to be wrong.
+    // With more commands, the probability of a false difference is higher.
     let times = [1.0; 6];
     let three = record_of(&[("a", &times), ("b", &times), ("c", &times)]);
     assert_eq!(second(&three).says.value("least"), Some(&Value::Count(7)));

@@ -27,11 +27,11 @@ use super::{Proof, ProofError, ProofRequest};
 pub struct ProvenCommand<'a> {
     /// The command.
     pub argv: &'a [OsString],
-    /// Whether it is also run with an empty page cache, which is dropped for the whole machine.
+    /// Whether the command also runs with an empty page cache. The cache of the whole machine is dropped.
     pub drop_caches: bool,
 }
 
-/// Number of rounds if they fit into [`MOST_SECONDS`] seconds; otherwise, the minimum for an interval is used.
+/// The number of rounds if they fit into [`MOST_SECONDS`] seconds; otherwise, the minimum for an interval is used.
 const ROUNDS: usize = 12;
 const MOST_SECONDS: f64 = 120.0;
 
@@ -57,7 +57,7 @@ struct Setting {
     cpus: Option<CpuList>,
     /// The process setting with which the command starts.
     setting: Option<ProcessSetting>,
-    /// Whether the machine's page cache is empty when it starts.
+    /// Whether the machine's page cache is empty when the command starts.
     cold: bool,
 }
 
@@ -69,9 +69,9 @@ const BOOST: &str = "boost";
 const AFFINITY: &str = "affinity";
 const PRIORITY: &str = "nice";
 const COLD: &str = "cold cache";
-/// Settings that only affect the command, which a proof without a command cannot change.
+/// Settings that affect only the command, so that a proof without a command cannot change them.
 const THE_COMMANDS: [&str; 3] = ["fifo", "ionice", "aslr"];
-/// The unchanged command, compared with itself.
+/// The comparison of the unchanged command with itself.
 const TWICE: &str = "as it is, twice";
 
 /// Runs the command alternately in all settings.
@@ -186,7 +186,8 @@ fn plan_comparisons(request: ProofRequest, command: ProvenCommand) -> Result<Com
     Ok((all, missing))
 }
 
-/// The CPUs to which the command is pinned: those of `--cpus`, or the last allowed CPU; `None` if there is only one.
+/// The CPUs to which the command is pinned: those of `--cpus`, or the last allowed CPU; `None` if only one CPU is
+/// allowed.
 fn choose_cpus(quiet: Option<&CpuList>) -> Option<CpuList> {
     let allowed = pin::allowed().filter(|allowed| allowed.len() > 1)?;
     quiet.cloned().or_else(|| Some(allowed.iter().last().into_iter().collect()))
@@ -213,7 +214,8 @@ impl Runner<'_> {
         })
     }
 
-    /// One run in a setting; `None` if a signal ended it or the command failed, an error if the setting is impossible.
+    /// One run in a setting; `None` if a signal ended the run or the command failed, an error if the setting is
+    /// impossible.
     fn run_once(&mut self, setting: &Setting) -> Result<Option<Figures>, ProofError> {
         if self.request.stop.signal().is_some() {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Two states that differ in one setting, and the rounds in which both were tried.
+//! Two states that differ in one setting, and the rounds in which both are tried.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use super::figure::FigureOf;
 use super::{Proof, ProofError, ProofRequest};
 use crate::rounds::is_forward;
 
-/// Pause before each block, after which a change of a governor or idle state is in effect. The pause is the same
-/// whether or not something was set.
+/// The pause before each block, which lets a change of governor or idle state take effect. It is the same whether or
+/// not anything was set.
 const SETTLING: Duration = Duration::from_millis(20);
 
 /// Two states that differ in one setting. `S` is the setting, `R` the result of one trial.
@@ -19,7 +19,7 @@ pub(super) struct Comparison<S, R> {
     pub(super) before: S,
     pub(super) after: S,
     rounds: Vec<(R, R)>,
-    /// The reason why it can no longer be tried.
+    /// The reason why the comparison can no longer be tried.
     pub(super) refused: Option<Text>,
 }
 

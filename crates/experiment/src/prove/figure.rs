@@ -52,11 +52,11 @@ impl Unit {
 /// A compared result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure {
-    /// Its name.
+    /// The name of the result.
     pub name: &'static str,
-    /// Its unit.
+    /// The unit of the result.
     pub unit: Unit,
-    /// The scale on which two of its values are compared.
+    /// The scale on which two values are compared.
     pub scale: Scale,
     /// Whether a smaller value is better.
     pub less_is_better: bool,
@@ -65,7 +65,7 @@ pub struct Figure {
 /// A result, and the function that reads it from the outcome of a trial.
 pub(super) type FigureOf<R> = (Figure, fn(&R) -> Option<f64>);
 
-/// Its rounds (before, after), and the comparison.
+/// The values of all rounds, and the comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
     /// Before and after, by round.
@@ -75,7 +75,7 @@ pub struct Compared {
 }
 
 impl Figure {
-    /// Compares its rounds, as one of this many comparisons. `None` if no round contains it.
+    /// Compares the rounds, as one of this many comparisons. `None` if no round contains the result.
     pub fn compare(
         &self,
         rounds: Vec<(f64, f64)>,
@@ -101,7 +101,7 @@ impl Figure {
         if matches!(self.scale, Scale::Ratio) { units::bound(amount) } else { amount }
     }
 
-    /// Formats an amount by which it differs.
+    /// Formats a difference.
     fn amount(&self, amount: f64) -> String {
         match (self.scale, self.unit) {
             (Scale::Ratio, _) => units::percent(amount),
@@ -110,7 +110,7 @@ impl Figure {
         }
     }
 
-    /// The unit of amounts, if it is not shown with them.
+    /// The unit of a difference, if the formatted difference does not include it.
     fn points(&self) -> &'static str {
         match (self.scale, self.unit) {
             (Scale::Difference { .. }, Unit::Share) => " points",
@@ -118,7 +118,7 @@ impl Figure {
         }
     }
 
-    /// Describes how much it differs without a change.
+    /// Describes the difference between two measurements of the same state.
     pub fn floor(&self, comparison: &Difference) -> String {
         match comparison.floor {
             None => String::new(),

@@ -46,7 +46,7 @@ fn list_figures(hypervisor: Option<&str>) -> [(Figure, BlockFigure); 6] {
     ]
 }
 
-/// Number of results of one comparison that have values, which depends on whether the cause of lost time is known.
+/// The number of results of one comparison that have values. It depends on whether the cause of lost time is known.
 const REPORTED: usize = 5;
 
 /// The unchanged machine, and the machine with these knobs set.
@@ -121,11 +121,11 @@ pub fn measured_cpus(quiet: Option<&CpuList>) -> Vec<u32> {
 /// A knob that can be set.
 #[derive(Clone, Debug)]
 pub(super) struct SettableKnob {
-    /// Its name.
+    /// The knob's name.
     pub(super) name: &'static str,
-    /// Its change: the old and the new value.
+    /// The change: the old and the new value.
     pub(super) change: Text,
-    /// The process setting with which it is held.
+    /// The process setting that applies the knob.
     pub(super) setting: Option<ProcessSetting>,
 }
 

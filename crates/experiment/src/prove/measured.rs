@@ -1,4 +1,4 @@
-//! Measures one of linespeed's results before and after a knob is set: the result that a finding relies on.
+//! Measures the result on which a finding relies before and after a knob is set.
 
 use machine::Root;
 use measure::context::{Progress, lead_cpu};
@@ -18,15 +18,15 @@ use super::{Proof, ProofError, ProofRequest};
 pub struct ProvenFigure {
     metric: &'static Definition,
     measure: &'static Measure,
-    /// The labels of its place, if known.
+    /// The labels of the place at which the result is measured, if known.
     place: Labels,
     /// Whether the best result over all page sizes counts, as for a program that requests huge pages.
     any_page: bool,
 }
 
-/// Rounds in addition to the minimum for an interval, so that a single outlier does not determine the result.
+/// Additional rounds beyond the minimum for an interval, so that a single outlier does not determine the result.
 const SPARE_ROUNDS: usize = 2;
-/// The unchanged machine, compared with itself.
+/// The comparison of the unchanged machine with itself.
 const TWICE: &str = "as it is, twice";
 
 /// The unchanged machine, and the machine with the knob set.
@@ -34,7 +34,8 @@ type Comparison = super::comparison::Comparison<Option<&'static str>, f64>;
 
 impl ProvenFigure {
     /// The result that shows a knob's gain: the one cited by the finding, or the usual one for this kind of knob.
-    /// `None` if only a program can show the gain, for instance of huge pages for programs that do not request them.
+    /// `None` if only a program can show the gain, for example the gain of huge pages for programs that do not request
+    /// them.
     pub fn of(knob: &record::KnobValue, cited: Option<&Measurement>) -> Option<Self> {
         let usual = knob.metric_of_gain()?;
         let cited = cited.filter(|cited| cited.metric == usual);
@@ -44,7 +45,7 @@ impl ProvenFigure {
         Some(Self { metric, measure, place, any_page: knob.knob == KnobName::Thp })
     }
 
-    /// Its name and the place where it is measured.
+    /// The name of the result, and the place at which it is measured.
     pub fn describe(&self) -> Text {
         // The default value is not mentioned.
         let usual = |name: &str, value: &Key| name == Label::Corrected.name() && value.to_string() == "false";
@@ -60,7 +61,7 @@ impl ProvenFigure {
         }
     }
 
-    /// Selects the new result that is closest to the place.
+    /// Selects the new result whose labels are closest to the place.
     fn pick(&self, measured: &[Measurement]) -> Option<f64> {
         let own = measured.iter().filter(|one| one.metric == self.metric.name);
         let asked = |label: &Label| !(self.any_page && *label == Label::Page);

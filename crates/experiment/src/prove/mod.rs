@@ -1,5 +1,5 @@
-//! Measures the gain from setting knobs: blocks or runs of a command alternate before and after the change, and each
-//! result has its interval and the machine's noise floor.
+//! Measures the gain from setting knobs. Blocks of measurements, or runs of a command, alternate between the states
+//! before and after the change. Each result has an interval and is compared with the machine's noise floor.
 
 mod command;
 mod comparison;
@@ -35,9 +35,9 @@ pub struct ProofRequest<'a> {
     pub value: Option<&'a KnobValue>,
     /// The CPUs to keep quiet.
     pub cpus: Option<&'a CpuList>,
-    /// The number of rounds; by default as many as needed.
+    /// The number of rounds; by default, as many as needed.
     pub rounds: Option<usize>,
-    /// Ends it early.
+    /// The stop request that ends the proof early.
     pub stop: &'a Stop,
     /// Sets knobs for the duration of a measurement.
     pub begin_session: &'a dyn Fn(&[&'static str]) -> Result<TunedSession, Error>,
@@ -60,11 +60,11 @@ pub struct Proof {
     pub missing: Vec<(Text, Text)>,
     /// Remarks for the reader.
     pub remarks: Vec<Text>,
-    /// The signal that ended it early.
+    /// The signal that ended the proof early.
     pub interrupted: Option<i32>,
 }
 
-/// The number of rounds for this many comparisons, which is even because the order alternates between rounds.
+/// The number of rounds for this many comparisons. The number is even, because the order alternates between rounds.
 fn choose_rounds(comparisons: usize, duplicate: usize) -> usize {
     (least_rounds(comparisons) + duplicate).next_multiple_of(2)
 }

@@ -9,10 +9,10 @@ use super::{ReadError, Recipe, find_recipe, list_all, needs, read_file};
 /// The reason why the requested recipe cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum ChoiceError {
-    /// No recipe has this name; with all available names.
+    /// No recipe has this name, with the names of all recipes.
     #[error("there is no recipe {:?}{} Recipes: {}", .0, hint(.0, .1), .1.join(", "))]
     Unknown(String, Vec<String>),
-    /// Its file cannot be read.
+    /// The recipe's file cannot be read.
     #[error(transparent)]
     Unreadable(ReadError),
     /// Programs of this recipe are missing; with instructions for installing them.
@@ -21,7 +21,7 @@ pub enum ChoiceError {
 }
 
 /// The recipe with this name (the user's recipes in `own` take precedence) or in this file. If its programs are missing
-/// and it specifies another recipe, returns that one, with a remark about the substitution.
+/// and it specifies a substitute, returns the substitute with a remark.
 ///
 /// # Errors
 ///

@@ -19,7 +19,7 @@ pub(super) fn read_plain<'de, D: Deserializer<'de>>(from: D) -> Result<String, D
     }
 }
 
-/// Reads a program's name, or several.
+/// Reads the name of a program, or a list of names.
 pub(super) fn read_programs<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
     #[derive(serde::Deserialize)]
     #[serde(untagged)]

@@ -1,6 +1,6 @@
 //! Recipes describe how to run benchmark programs and how to find their scores. They are small TOML files, one per
-//! program, in this directory; user recipes are in `$XDG_CONFIG_HOME/linespeed/recipes/`. See docs/recipes.md for how
-//! to write one.
+//! program, in this directory; user recipes are in `$XDG_CONFIG_HOME/linespeed/recipes/`. docs/recipes.md explains how
+//! to write a recipe.
 
 mod choose;
 mod fields;
@@ -51,7 +51,7 @@ pub fn find_recipe(name: &str, folder: Option<&Path>) -> Option<Result<Recipe, R
 }
 
 /// All recipes by name: those that ship with linespeed, and user recipes in `folder`, which override them. Unreadable
-/// ones are listed with their errors.
+/// recipes are listed with their errors.
 pub fn list_all(folder: Option<&Path>) -> Vec<(String, Result<Recipe, ReadError>)> {
     let mut names: std::collections::BTreeSet<String> =
         BUILT_IN.iter().map(|(name, _)| (*name).to_owned()).collect();

@@ -19,12 +19,12 @@ const MOST_SEARCHED: u64 = 16 << 20;
 /// A program that a recipe needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Need {
-    /// Its names. The first name found is used in all commands that begin with the first name listed.
+    /// The names of the program. The first installed one replaces the first listed name in all commands.
     #[serde(rename = "program", deserialize_with = "read_programs")]
     pub programs: Vec<String>,
-    /// A text that its file must contain, in case another program has the same name.
+    /// A text that the program's file must contain, in case another program has the same name.
     pub contains: Option<String>,
-    /// Other ways to install it.
+    /// Other ways to install the program.
     pub hint: Option<String>,
     /// Package names by distribution.
     #[serde(flatten)]
@@ -54,7 +54,7 @@ impl Need {
         })
     }
 
-    /// Describes in one sentence what is missing and how to install it; `os_release` is the text of /etc/os-release.
+    /// Describes the missing program and its installation in one sentence; `os_release` is the text of /etc/os-release.
     pub fn describe_missing(&self, os_release: &str) -> String {
         let mut words = format!("{} is not installed", self.programs.join(" or "));
         let known = Family::all().filter_map(|(family, people, install)| {

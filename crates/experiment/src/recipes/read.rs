@@ -44,18 +44,18 @@ fn read_owned(path: &Path, may: fn(u32) -> bool) -> Result<Recipe, ReadError> {
     };
     let (content, data) = regular_file::read(path, MOST_BYTES).map_err(cannot)?;
     if !may(data.uid()) {
-        let why = "belongs to another user, but its programs would run as this user; to run it anyway, give the \
+        let why = "belongs to another user, but its programs would run as this user; to run it anyway, specify the \
              path of the file";
         return Err(fail(None, why.to_owned()));
     }
     let text = String::from_utf8(content).map_err(|error| {
         let line = line_at(error.as_bytes(), error.utf8_error().valid_up_to());
-        fail(Some(line), "not UTF-8 text; a recipe is a TOML file".to_owned())
+        fail(Some(line), "not UTF-8 text; recipes are TOML files".to_owned())
     })?;
     read_text(&text, &name, Origin::File(path.to_owned()))
 }
 
-/// Reads the recipe in a text; `file` is its name in errors.
+/// Parses the text of a recipe; `file` is the name used in errors.
 pub fn read_text(text: &str, file: &str, origin: Origin) -> Result<Recipe, ReadError> {
     let fail = |line, fault| ReadError { file: file.to_owned(), line, fault };
     let mut recipe: Recipe = toml::from_str(text).map_err(|error| {
@@ -72,10 +72,10 @@ pub fn read_text(text: &str, file: &str, origin: Origin) -> Result<Recipe, ReadE
     Ok(recipe)
 }
 
-/// The search target for finding a line in a recipe.
+/// The part of a recipe whose line is searched for.
 enum Sought {
     Key(String),
-    /// A text that contains this.
+    /// A text that contains these words.
     Text(String),
 }
 
@@ -89,7 +89,7 @@ fn check(recipe: &Recipe) -> Result<(), (Sought, String)> {
     let reserved =
         |name: &&String| GIVEN.contains(&name.as_str()) || matches!(name.as_str(), "score" | "word");
     if let Some(name) = recipe.settings.keys().find(reserved) {
-        return wrong(name, &format!("{name} is filled in by linespeed and cannot be a setting"));
+        return wrong(name, &format!("linespeed fills in {name}, so it cannot be a setting"));
     }
     if recipe.command.is_empty() {
         return wrong("command", "the command is empty; use a list such as [\"bc\", \"-q\"]");
@@ -111,8 +111,8 @@ fn check(recipe: &Recipe) -> Result<(), (Sought, String)> {
     if recipe.copies == Some(true) && recipe.sets_threads() {
         return wrong(
             "copies",
-            "copies = true runs one command per CPU, but {threads} runs one command on all of them; remove one \
-             of the two",
+            "copies = true runs one command per CPU, but {threads} runs one command on all CPUs; remove one of the \
+             two",
         );
     }
     let usual: Values =
@@ -135,7 +135,8 @@ fn line_at(text: &[u8], offset: usize) -> usize {
     text.iter().take(offset).filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// The first line with the key, or the last line with the text, because patterns follow the descriptions in a recipe.
+/// The first line with the key, or the last line with the text, because the patterns in a recipe follow the
+/// descriptions.
 fn find_line(text: &str, sought: &Sought) -> Option<usize> {
     let is_key = |head: &str, key: &str| head.trim().rsplit(['.', '[']).next() == Some(key);
     let mut lines = (1..).zip(text.lines());

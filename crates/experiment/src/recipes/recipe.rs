@@ -1,4 +1,4 @@
-//! A recipe: how to run a benchmark program and how to find its score.
+//! A recipe describes how to run a benchmark program and how to find its score.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -21,7 +21,7 @@ pub const COMMAND: &str = "command";
 /// The origin of a recipe.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
-    /// It ships with linespeed.
+    /// The recipe ships with linespeed.
     #[default]
     BuiltIn,
     /// A user file.
@@ -32,19 +32,20 @@ pub enum Origin {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Setting {
-    /// Its description.
+    /// The description of the setting.
     #[serde(default)]
     pub what: String,
-    /// Its default value.
+    /// The default value.
     #[serde(deserialize_with = "read_plain")]
     pub value: String,
-    /// Its value in a quick run, if different from the default.
+    /// The value in a quick run, if different from the default.
     #[serde(default, deserialize_with = "read_small")]
     pub small: Option<String>,
-    /// Whether it is a working-set size in bytes, with a unit, which must exceed the caches to measure memory.
+    /// Whether the setting is a working-set size in bytes, with a unit, which must exceed the caches in order to
+    /// measure memory.
     #[serde(default)]
     pub beyond_caches: bool,
-    /// Values that some versions of the program do not support, each with a line that replaces the program's error
+    /// Values that some versions of the program do not support, each with a text that replaces the program's error
     /// message.
     #[serde(default)]
     pub gone: BTreeMap<String, String>,
@@ -54,26 +55,25 @@ fn read_small<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::E
     read_plain(from).map(Some)
 }
 
-/// A program that runs together with the measured one, such as a database
-/// server. Its threads share the CPUs of each step.
+/// A program that runs alongside the measured one, such as a database server. Both share the CPUs of each step.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Service {
-    /// Commands to run before it starts, in order.
+    /// Commands to run before the service starts, in order.
     #[serde(default)]
     pub prepare: Vec<Vec<Template>>,
-    /// The program itself. It must stay in the foreground.
+    /// The command that starts the service, which must stay in the foreground.
     pub start: Vec<Template>,
     /// A command that succeeds once the service is ready.
     #[serde(default)]
     pub ready: Vec<Template>,
-    /// Commands to run once it is ready, before the measurement.
+    /// Commands to run once the service is ready, before the measurement.
     #[serde(default)]
     pub load: Vec<Vec<Template>>,
 }
 
 impl Service {
-    /// All its commands.
+    /// All commands of the service.
     fn commands(&mut self) -> impl Iterator<Item = &mut Vec<Template>> {
         self.prepare.iter_mut().chain(&mut self.load).chain([&mut self.start, &mut self.ready])
     }
@@ -83,7 +83,7 @@ impl Service {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
-    /// Its name; the workload's name in a record.
+    /// The recipe's name, which is also the name of the workload in a record.
     pub name: String,
     /// A description of the measured quantity, in one or two sentences.
     pub what: String,
@@ -92,11 +92,11 @@ pub struct Recipe {
     pub origin: Origin,
     /// The measured command.
     pub command: Vec<Template>,
-    /// Its environment variables, in addition to linespeed's own.
+    /// Environment variables of the command, in addition to the inherited ones.
     #[serde(default)]
     pub environment: BTreeMap<String, Template>,
-    /// Whether it runs once per CPU; otherwise, it runs once for all CPUs of the step. By default, this depends on its
-    /// command.
+    /// Whether the command runs once per CPU; otherwise, it runs once for all CPUs of the step. The default depends on
+    /// the placeholders of the command.
     pub copies: Option<bool>,
     /// Unit of the work of one run, for a program without a score: `runs`, `digits`.
     #[serde(default = "usual_unit")]
@@ -104,12 +104,12 @@ pub struct Recipe {
     /// Units of work in one run.
     #[serde(default = "usual_work", deserialize_with = "read_positive")]
     pub work: f64,
-    /// Patterns for its score, of which the first match counts. If empty, the time of a run is its score.
+    /// Patterns for the score; the first match counts. If there are none, the time of a run is the score.
     #[serde(default, rename = "score")]
     pub scores: Vec<Score>,
-    /// Text that its output must contain for the run to count.
+    /// Text that the output must contain for the run to count.
     pub expect: Option<String>,
-    /// The programs that it needs.
+    /// The required programs.
     #[serde(default)]
     pub needs: Vec<Need>,
     /// The recipe to use if these programs are missing.
@@ -130,8 +130,8 @@ fn usual_work() -> f64 {
 }
 
 impl Recipe {
-    /// A recipe for a command typed by the user: one run is one unit of work. If it contains `{threads}`, it runs once
-    /// on all CPUs of a step; otherwise, it runs once per CPU.
+    /// A recipe for a command typed by the user: one run is one unit of work. A command with `{threads}` runs once on
+    /// all CPUs of a step; any other command runs once per CPU.
     pub fn from_command(command: &[OsString]) -> Self {
         Self {
             name: COMMAND.to_owned(),
@@ -142,12 +142,12 @@ impl Recipe {
         }
     }
 
-    /// Whether it runs once per CPU.
+    /// Whether the command runs once per CPU.
     pub fn runs_copies(&self) -> bool {
         self.copies.unwrap_or(!self.sets_threads())
     }
 
-    /// Whether its command or its environment sets the number of threads.
+    /// Whether the command or its environment sets the number of threads.
     pub(super) fn sets_threads(&self) -> bool {
         self.own_templates().flat_map(Template::places).any(|name| name == "threads")
     }
@@ -156,7 +156,7 @@ impl Recipe {
         self.command.iter().chain(self.environment.values())
     }
 
-    /// All its texts with placeholders.
+    /// All texts with placeholders.
     pub(super) fn templates(&self) -> impl Iterator<Item = &Template> {
         let service = self.service.iter().flat_map(|service| {
             service.prepare.iter().chain(&service.load).chain([&service.start, &service.ready]).flatten()
@@ -164,8 +164,8 @@ impl Recipe {
         self.own_templates().chain(service)
     }
 
-    /// The values of its settings: `small` or default values, with the user's values from `set`. Fails if the user
-    /// specifies a setting that it does not have.
+    /// The values of the recipe's settings: `small` or default values, overridden by the user's values in `set`. Fails
+    /// if the user specifies a setting that the recipe does not have.
     pub fn values(&self, small: bool, set: &[(String, String)]) -> Result<Values, String> {
         let value = |setting: &Setting| {
             let small = setting.small.as_ref().filter(|_| small);
@@ -215,8 +215,8 @@ impl Recipe {
         Some(Coverage::degraded(format!("recipe {}", self.name), reason).with_remedy(remedy))
     }
 
-    /// Finds the programs that it needs in `folders` and inserts their paths into its commands. The error describes
-    /// what is missing and how to install it; `os_release` is the text of /etc/os-release.
+    /// Finds the required programs in `folders` and inserts their paths into the commands. The error describes a
+    /// missing program and its installation; `os_release` is the text of /etc/os-release.
     pub fn find_programs(&mut self, folders: &[PathBuf], os_release: &str) -> Result<(), String> {
         let mut missing = Vec::new();
         for need in &self.needs {

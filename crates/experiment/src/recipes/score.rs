@@ -7,8 +7,7 @@ use super::fields::read_positive;
 use super::template::{Template, Values};
 use crate::failure::shorten;
 
-/// Maximum size of the searched output. A program prints its score near the beginning or the end, and both are
-/// saved.
+/// Maximum size of the searched output. Both the beginning and the end of longer output are saved, because a score is near one of them.
 pub const MOST_OUTPUT: usize = 256 << 10;
 
 /// The meaning of a number printed by a program.
@@ -20,7 +19,7 @@ pub enum Kind {
     Rate,
     /// Seconds for the work of one run.
     Seconds,
-    /// Work done while the program ran; its wall time is measured by linespeed.
+    /// Work done while the program ran. linespeed measures the wall time.
     Work,
 }
 
@@ -33,7 +32,7 @@ pub struct Score {
     /// The meaning of the number.
     #[serde(default)]
     pub kind: Kind,
-    /// Factor for the number: 1000 for a program that prints kB/s.
+    /// The factor for the number, for example 1000 for a program that prints kB/s.
     #[serde(default = "usual_scale", deserialize_with = "read_positive")]
     pub scale: f64,
     /// One unit of the work: `B`, `events`, `transactions`.
@@ -55,18 +54,18 @@ pub struct Scored {
     pub unit: String,
 }
 
-/// Maximum numbers of placeholders and characters in a pattern; the search time per line grows with both.
+/// Maximum number of placeholders and of characters in a pattern; the search time per line grows with both.
 const MOST_PLACES: usize = 20;
 const MOST_CHARACTERS: usize = 500;
 
-/// The part of a pattern that matches the number, or the text that programs print if they have none.
+/// The regular expression for a number, or for the text that programs print instead of a number.
 const NUMBER: &str = r"([-+]?(?:nan\b|inf(?:inity)?\b|[0-9][0-9,]*(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?))";
 
 /// Placeholders of a pattern that are not settings, with their regular expressions.
 const PLACES: [(&str, &str); 3] = [("{score}", NUMBER), ("{word}", r"[^ \t\r\n]+"), ("{...}", r"[^\r\n]*?")];
 
-/// A pattern as a regular expression. Text matches case-insensitively, and white space matches any white space.
-/// `{score}` is the number, `{word}` a word, `{...}` any text on the line; other names in braces are settings.
+/// Compiles a pattern to a regular expression. Text matches case-insensitively, and white space matches any white space. `{score}` matches
+/// the number, `{word}` a word, and `{...}` any text on the line; other names in braces are settings.
 pub fn compile(pattern: &str, values: &Values, wants_score: bool) -> Result<Regex, String> {
     if pattern.matches('{').count() > MOST_PLACES || pattern.chars().count() > MOST_CHARACTERS {
         let beginning: String = pattern.chars().take(40).collect();
@@ -121,8 +120,8 @@ fn line_at(text: &str, at: usize) -> &str {
 }
 
 impl Score {
-    /// The score in a program's output, standard output first; `None` without a match. `Err` with the reason if the match is unusable:
-    /// negative, zero, `nan`, out of range.
+    /// The score in a program's output, with standard output searched first; `None` if nothing matches. An error with the reason if the
+    /// match is unusable, that is, negative, zero, `nan` or out of range.
     pub fn read(&self, stdout: &str, stderr: &str, values: &Values) -> Result<Option<Scored>, String> {
         let Ok(pattern) = compile(&self.pattern, values, true) else { return Ok(None) };
         let first =
@@ -142,7 +141,7 @@ impl Score {
     }
 }
 
-/// The first of several scores in a program's output; `Err` if all of them are unusable.
+/// The first score that matches a program's output; an error if all matches are unusable.
 pub fn find_first(
     scores: &[Score],
     stdout: &str,

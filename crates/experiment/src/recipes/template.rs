@@ -90,7 +90,7 @@ impl Template {
         Self { parts }
     }
 
-    /// The names of its placeholders.
+    /// The names of the placeholders.
     pub fn places(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
             Part::Place(name) => Some(name.as_str()),
@@ -98,7 +98,7 @@ impl Template {
         })
     }
 
-    /// The text with placeholders replaced; those without a value become empty.
+    /// The text with its placeholders replaced; a placeholder without a value becomes empty.
     pub fn fill(&self, values: &Values) -> OsString {
         let mut filled = OsString::new();
         for part in &self.parts {
@@ -110,8 +110,8 @@ impl Template {
         filled
     }
 
-    /// The text filled in as an argument of a command. `None` if it only consists of empty placeholders, so that a
-    /// setting can represent an optional argument.
+    /// The filled-in text as an argument of a command. `None` if the text consists only of empty placeholders, so that
+    /// a setting can represent an optional argument.
     pub fn argument(&self, values: &Values) -> Option<OsString> {
         let filled = self.fill(values);
         let optional = !self.parts.is_empty() && self.parts.iter().all(|part| matches!(part, Part::Place(_)));

@@ -1,4 +1,4 @@
-//! Coverage lines for the parts that a run of all steps could not measure.
+//! Coverage entries for items that a run of all steps could not measure.
 
 use record::{Coverage, Text, Unavailable, text};
 
@@ -16,18 +16,18 @@ pub(super) fn report_missing_ipc(trial: &Run) -> Option<Coverage> {
     Some(Unavailable { reason, ..refusal }.into_impossible(Coverage::COUNTERS))
 }
 
-/// The remark on a command that forks into the background.
+/// The remark about a command that forks into the background.
 pub(super) fn report_left_behind(job: &Job, trial: &Run) -> Option<Coverage> {
     (!trial.left.is_empty()).then(|| {
         let names = trial.left.join(", ");
         let reason = text!(
-            "the command exited while {names} was still running: the measured time lasts until the last process exited"
+            "the command exited while {names} was still running: the measured time covers all processes"
         );
         Coverage::degraded(job.recipe.name.clone(), reason).with_remedy(text!("start it in the foreground"))
     })
 }
 
-/// The remark on a step with fewer runs than planned.
+/// The remark about a step with fewer runs than planned.
 pub(super) fn report_lost_runs(step: &Step, taken: &StepRuns) -> Option<Coverage> {
     let trouble = taken.trouble.as_ref()?;
     let placements: Vec<&str> = step.orders.iter().map(|order| order.name()).collect();
@@ -48,7 +48,7 @@ pub(super) fn describe_early_signal(signal: i32) -> Text {
     text!("by signal {signal} before the first run finished", signal = signal.unsigned_abs())
 }
 
-/// The remark on a signal that ended the measurement, with the progress: `done` runs were completed.
+/// The remark about a signal that ended the measurement after `done` runs.
 pub(super) fn report_interruption(
     signal: i32,
     plan: &Plan,
@@ -74,7 +74,7 @@ pub(super) fn report_interruption(
     }
 }
 
-/// The remark on failed runs that are counted.
+/// The remark about failed runs that are counted.
 pub(super) fn report_counted_failures(job: &Job, taken: &[StepRuns]) -> Option<Coverage> {
     let runs = || taken.iter().flat_map(StepRuns::good);
     let failed: Vec<&Failed> = runs().filter_map(|run| run.failed.as_ref()).collect();

@@ -1,4 +1,4 @@
-//! Converts the runs of steps to results: measurements, and doubts about them.
+//! Converts the runs of all steps to measurements and their doubts.
 
 use record::detail;
 use record::text::Value;
@@ -7,10 +7,10 @@ use record::{Doubt, Label, Labels, Machine, Mark, Measurement, Template, Text, m
 use super::run::{Run, StepRuns};
 use super::{Job, Plan, Step};
 
-/// Maximum difference between runs of one step that raises no doubt.
+/// Maximum difference between the runs of one step that is not marked as doubtful.
 const SPREAD: f64 = 0.05;
 
-/// Reasons for differences between runs, most certain first.
+/// Causes of differences between runs, most certain first.
 const CAUSES: [(Mark, Template); 4] = [
     (Mark::Stolen, Template { code: "runs-steal", words: "steal time" }),
     (Mark::Quota, Template { code: "runs-quota", words: "throttled by a CPU quota" }),
@@ -98,7 +98,7 @@ fn doubt_spread(measurement: &Measurement) -> Option<Doubt> {
     })
 }
 
-/// Throughput of all siblings of the first core, divided by that of a single sibling, round by round.
+/// The throughput of all siblings of the first core divided by that of a single sibling, round by round.
 pub(super) fn measure_smt_yield(
     job: &Job,
     plan: &Plan,

@@ -1,5 +1,4 @@
-//! Detects a command that gets the number of CPUs and runs for a fixed time, so that its time does not depend on its
-//! work.
+//! Detects a command that gets the number of CPUs but runs for a fixed time, regardless of the work.
 
 use record::detail;
 use record::text::Value;
@@ -13,19 +12,19 @@ const GIVE_SCORE: &str = "give it a fixed amount of work, or use a recipe that e
      with command = [\"…\"] and \
             [[score]] pattern = \"ops: {score}\", unit = \"ops\"; linespeed scale --recipe FILE";
 
-/// Maximum difference of times that are considered equal. A program that runs for a fixed time is much more precise,
-/// and one whose work uses twice as many CPUs differs far more.
+/// Maximum difference of run times that are considered equal. A program that runs for a fixed time is much more
+/// precise, and the times of a program that uses twice as many CPUs differ far more.
 const SAME: f64 = 0.02;
 
-/// If CPU times of runs of equal duration differ by this factor, the runs did different work: they ran for a fixed
-/// time, and other processes left them different amounts of CPU time.
+/// If the CPU times of equally long runs differ by this factor, the runs did different amounts of work: they ran for a
+/// fixed time, and other processes left them different amounts of CPU time.
 const OTHER_WORK: f64 = 1.2;
 
-/// A command whose number of busy CPUs grows by this factor from its first to its last step does more work in the same
-/// time.
+/// If the number of busy CPUs grows by this factor from the first to the last step, the command does more work in the
+/// same time.
 const BUSIER: f64 = 1.2;
 
-/// The result of the detection: the time of a run is the same at each step.
+/// The result of the detection: a run takes the same time at each step.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct FixedTime {
     /// Minimum time of a run at the first step, seconds.
@@ -68,8 +67,8 @@ impl FixedTime {
         (first.0 < last.0 && same(most)).then_some(Self { seconds, first, last, used })
     }
 
-    /// Whether it does more work with more CPUs, or in one of several runs of equal duration, so that it must run for a
-    /// fixed time. Otherwise, it may simply not use the CPUs.
+    /// Whether the command must run for a fixed time, because it does more work with more CPUs, or in one of several
+    /// equally long runs. Otherwise, the command may simply not use the CPUs.
     pub(super) fn is_sure(&self) -> bool {
         self.is_busier() || self.used.1 > self.used.0 * OTHER_WORK
     }
@@ -97,8 +96,8 @@ impl FixedTime {
             )
         } else {
             text!(
-                "a run takes {took} on any number of CPUs ({busy}): the command either runs for a fixed time, which \
-                 does not show its throughput, or does not use more CPUs"
+                "a run takes {took} on any number of CPUs ({busy}): either the command runs for a fixed time, which \
+                 does not show its throughput, or it does not use more CPUs"
             )
         };
         Coverage::degraded("scale: time of a run", reason).with_remedy(GIVE_SCORE)
@@ -112,7 +111,7 @@ impl FixedTime {
         }
         let doubt = if self.is_sure() {
             measurement.detail.set(detail::FIXED_TIME, true);
-            text!("runs for a fixed time, which shows neither its throughput nor a speed-up")
+            text!("runs for a fixed time, which shows neither throughput nor speedup")
         } else {
             text!(
                 "scale-fixed-time-likely",

@@ -1,4 +1,4 @@
-//! Plans the steps to measure: numbers of CPUs for each placement, each set of CPUs once.
+//! Plans the steps to measure: the numbers of CPUs for each placement. Each set of CPUs is measured once.
 
 use record::{CpuList, Machine};
 
@@ -15,7 +15,7 @@ impl Plan {
     /// The steps on `cpus`: for `placements` (by default, those that differ on this machine) at `counts` CPUs (by
     /// default, 1, 2, 4 … all, and the boundaries of each placement). A single CPU is always included as the reference.
     ///
-    /// Fails with a sentence if a count is impossible with `cpus`.
+    /// Returns a message if a count is invalid for `cpus`.
     pub fn new(
         machine: &Machine,
         cpus: &CpuList,

@@ -15,17 +15,17 @@ use crate::copies::{RunObserver, RunOptions, check_memory};
 use crate::failure::{Failed, Trouble};
 use crate::rounds::{Turn, order_turns};
 
-/// Minimum duration of a trial that counts as the first sample with one CPU: loading files into memory is then
-/// insignificant, and repeating the trial would take too long.
+/// Minimum duration of a trial that counts as the first sample with one CPU. In a trial of this length, loading files
+/// into memory is insignificant, and a repetition would take too long.
 const LONG_TRIAL: f64 = 5.0;
 
 /// Is notified of progress.
 pub trait Observer: RunObserver {
     /// The service is being prepared.
     fn preparing(&mut self) {}
-    /// The trial is over; all runs may take this many more seconds.
+    /// The trial is over; all runs may take this many seconds.
     fn trial_done(&mut self, seconds: f64, run: &Run);
-    /// A run is over: `done` of `all` runs are completed.
+    /// A run is over; `done` of `all` runs are completed.
     fn run_done(&mut self, step: &Step, done: usize, all: usize, result: &Result<Run, Trouble>);
 }
 
@@ -38,16 +38,16 @@ pub struct Results {
     pub coverage: Vec<Coverage>,
     /// The placement checks between the runs.
     pub looks: Option<Looks>,
-    /// The signal that ended it early.
+    /// The signal that ended the measurement early.
     pub interrupted: Option<i32>,
-    /// Another reason why it ended early.
+    /// Another reason why the measurement ended early.
     pub failed: Option<Trouble>,
 }
 
 /// The reason why the rounds ended early, and the number of completed runs.
 type EndedEarly = (Trouble, usize);
 
-/// Measures all steps: first a trial on one CPU, which counts only if it was long, then the rounds, with every other
+/// Measures all steps: first a trial on one CPU, which counts only if it took long enough, then the rounds, every other
 /// one in reverse order.
 pub(super) fn measure_steps(
     job: &Job,
@@ -182,8 +182,8 @@ impl Runner<'_> {
     }
 }
 
-/// Removes the runs of steps in which every run failed: if failures count but no score proves that work was done, these
-/// runs are not work. Returns the failure if no step remains.
+/// Removes the runs of steps in which every run failed. If failures count but no score proves that work was done, such
+/// runs show no throughput. Returns the failure if no step remains.
 fn remove_failed_steps(job: &Job, taken: &mut [StepRuns]) -> Option<Failed> {
     if !job.ignore_failure || !job.recipe.scores.is_empty() {
         return None;

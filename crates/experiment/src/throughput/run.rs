@@ -29,7 +29,7 @@ pub struct Run {
     pub imbalance: f64,
     /// Resource usage of all copies; memory is that of the largest process.
     pub usage: Usage,
-    /// Instructions per cycle over all copies, from the counters; `Err` with the reason if there is none.
+    /// Instructions per cycle over all copies, from the counters, or the reason why there is no value.
     pub ipc: Result<f64, Text>,
     /// Events during the run.
     pub marks: Vec<Mark>,
@@ -37,7 +37,7 @@ pub struct Run {
     pub look: u32,
     /// Names of processes that the command left behind, which were waited for.
     pub left: Vec<String>,
-    /// The failure, if failures also count ([`Job::ignore_failure`]).
+    /// The failure of the run, if failures also count ([`Job::ignore_failure`]).
     pub failed: Option<Failed>,
     /// The program with its printed version.
     pub program: Option<String>,
@@ -137,7 +137,7 @@ fn read_ipc(counters: &[Counters]) -> Result<f64, Text> {
     if cycles > 0.0 { Ok(instructions / cycles) } else { Err(text!("the PMU counted no cycles")) }
 }
 
-/// Reads `sysbench 1.0.20` from the output of the program with that name; `version: 3.0.2` is the format of openssl.
+/// Finds the program's version in its output, such as `sysbench 1.0.20`; openssl prints `version: 3.0.2`.
 fn read_version(program: &str, out: &str) -> Option<String> {
     let program = program.rsplit('/').next()?;
     let words: Vec<&str> = out.lines().take(VERSION_LINES).flat_map(str::split_whitespace).collect();
@@ -148,7 +148,7 @@ fn read_version(program: &str, out: &str) -> Option<String> {
     Some(format!("{program} {version}"))
 }
 
-/// The score in a copy's output; `None` for a command without one.
+/// The score in the output of a copy; `None` for a command without a score.
 fn read_score(recipe: &Recipe, values: &Values, out: &str, err: &str) -> Result<Option<Scored>, Trouble> {
     let unreadable = |wanted: String| {
         let output = shorten(if out.trim().is_empty() { err } else { out });
@@ -190,7 +190,7 @@ fn rate_copy(recipe: &Recipe, wall: f64, score: Option<&Scored>) -> f64 {
 /// The runs of one step.
 #[derive(Debug, Default)]
 pub(super) struct StepRuns {
-    /// By round; `None` for a missing run.
+    /// The runs by round; `None` for a missing run.
     pub(super) runs: Vec<Option<Run>>,
     /// The reason why there are no further runs.
     pub(super) trouble: Option<Trouble>,

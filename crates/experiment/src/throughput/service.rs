@@ -1,4 +1,4 @@
-//! A program that runs during a measurement, from its preparation to its termination.
+//! Prepares, starts and terminates a program that runs during a measurement.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -24,7 +24,7 @@ const ASK: Duration = Duration::from_millis(50);
 /// The time limit for a killed service to exit.
 const DYING: Duration = Duration::from_secs(1);
 
-/// Maximum output of its commands that is saved, bytes.
+/// Maximum saved output of the service's commands, bytes.
 const KEPT: usize = 64 << 10;
 
 /// A running service.
@@ -38,18 +38,18 @@ pub(super) struct Running {
 /// Common parameters of all commands of a service.
 #[derive(Clone, Copy)]
 pub(super) struct Setting<'a> {
-    /// The values of their placeholders.
+    /// The values of the commands' placeholders.
     pub(super) values: &'a Values,
     /// Additional environment variables.
     pub(super) environment: &'a [(OsString, OsString)],
-    /// Their working directory.
+    /// The working directory of the commands.
     pub(super) folder: &'a Path,
-    /// Ends them early.
+    /// The stop request that ends the commands early.
     pub(super) stop: &'a Stop,
 }
 
-/// Prepares a service, starts it, waits until it is ready, and loads it. Its output is written to a file in the
-/// directory.
+/// Prepares a service, starts it, waits until it is ready, and runs the commands that load it with data. The service's
+/// output is written to a file in the directory.
 pub(super) fn start_service(service: &Service, setting: Setting) -> Result<Running, Trouble> {
     service.prepare.iter().try_for_each(|command| run_command(command, setting, PATIENCE))?;
     let argv = fill_all(&service.start, setting.values);
@@ -121,7 +121,7 @@ impl Running {
         }
     }
 
-    /// `Err` if it has exited on its own.
+    /// Returns an error if the service has exited on its own.
     pub(super) fn check(&mut self, stop: &Stop) -> Result<(), Trouble> {
         if let Some(signal) = stop.signal() {
             return Err(Trouble::Stopped(signal));
@@ -132,13 +132,13 @@ impl Running {
         Err(self.trouble(&format!("{how} during the run")))
     }
 
-    /// Describes how it ended, with its last output.
+    /// Describes how the service exited, with its last output.
     fn trouble(&self, did: &str) -> Trouble {
         let (program, output) = (&self.program, self.read_last_output());
         Trouble::Service(format!("{program} {did}{}", LastOutput(&output)))
     }
 
-    /// `Err` if it exits soon, because a large process takes a while to exit.
+    /// Returns an error if the service exits within a short time, because the exit of a large process takes a while.
     pub(super) fn check_again(&mut self, stop: &Stop) -> Result<(), Trouble> {
         let until = Instant::now() + DYING;
         while Instant::now() < until {
@@ -148,23 +148,23 @@ impl Running {
         Ok(())
     }
 
-    /// Restricts all its threads to `cpus`; processes that they start inherit this.
+    /// Restricts all threads of the service to `cpus`; processes that they start inherit this affinity.
     pub(super) fn pin_threads(&self, cpus: &CpuList) {
         // A thread that was started during the first pass, by a thread not yet visited, is visited in the second pass.
         for _ in 0..2 {
             for task in numbers(format!("/proc/{}/task", self.child.pid())) {
-                // A thread that has ended meanwhile cannot and need not be pinned.
+                // A thread that has exited in the meantime cannot and need not be pinned.
                 let _ = os::pin::bind_thread(task, cpus);
             }
         }
     }
 
-    /// CPU seconds used so far.
+    /// CPU time used so far, seconds.
     pub(super) fn cpu_seconds(&self) -> f64 {
         Stat::read(self.child.pid()).map_or(0.0, |stat| stat.all_ticks() as f64 / USER_HZ)
     }
 
-    /// The end of its output.
+    /// The end of the service's output.
     fn read_last_output(&self) -> String {
         let read = || -> std::io::Result<Vec<u8>> {
             let mut file = File::open(&self.log)?;

@@ -1,4 +1,4 @@
-//! Runs a command or recipe with its directory, its service, and the guard for all its processes.
+//! Runs a command or recipe with a temporary directory, a service, and the guard for all processes.
 
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
@@ -17,7 +17,7 @@ use super::{Job, Plan};
 use crate::copies::RunOptions;
 use crate::failure::Trouble;
 
-/// Sets up everything needed to start a process, measures, and removes it in reverse order in any case.
+/// Sets up everything that the processes need, measures, and always reverts the setup in reverse order.
 pub fn measure_job(
     job: &Job,
     plan: &Plan,
@@ -78,9 +78,8 @@ const SOCKET_PATH: usize = 107;
 /// The prefix of the directory's name.
 const PREFIX: &str = "linespeed-run-";
 
-/// Creates a directory that only this user can enter, in the temporary directory, or in /tmp if that path leaves no
-/// room for a socket's name. It
-/// is removed with its contents when dropped, and locked until then.
+/// Creates a directory that only this user can enter, in the temporary directory, or in /tmp if that path is too long
+/// for a socket. The directory is locked until it is dropped, and is then removed with its contents.
 fn create_folder() -> Result<(TempDir, Option<File>), Trouble> {
     let place = os::places::temporary_folder();
     let room = place.as_os_str().len() + "/linespeed-run-XXXXXX/socket".len() <= SOCKET_PATH;

@@ -11,7 +11,7 @@ use super::{Extent, InTurns, Request, USUAL_ROUNDS};
 pub struct Measured {
     /// The name of each command, used as the `workload` of its results.
     pub names: Vec<String>,
-    /// Their results, in the order of the commands.
+    /// The results, in the order of the commands.
     pub measurements: Vec<Measurement>,
     /// Items that could not be measured, for all commands or for one.
     pub coverage: Vec<Coverage>,

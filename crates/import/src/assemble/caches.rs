@@ -62,7 +62,7 @@ pub(super) fn fill(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, coverage
         let remedy = "run linespeed on the machine: it reads the size of each cache";
         coverage.push(Coverage::degraded("caches", reason).with_remedy(remedy));
     } else if unknown {
-        let reason = "the text does not contain the number of caches, or which CPUs share them";
+        let reason = "the text contains neither the number of caches nor the CPUs that share them";
         let remedy = "also import the output of lscpu -e and lscpu -C";
         coverage.push(Coverage::degraded("caches", reason).with_remedy(remedy));
     }
@@ -84,7 +84,7 @@ fn table(lscpu: &Lscpu, facts: &Facts, shared: &Shared) -> (Vec<Known>, bool) {
         let listed = shared.get(&cache).and_then(|lists| u32::try_from(lists.len()).ok());
         let mut instances = listed.or(of_list.and_then(|fact| fact.instances));
         if let Some(counts) = counts(row) {
-            // A rounded sum may match several numbers of caches, one of which is the number of another kind of cache.
+            // If a rounded sum matches several numbers of caches, the number of another kind of cache is used.
             let count = certain.iter().find(|count| counts.contains(count) && **count > 1);
             instances = instances.or(count.copied()).or(Some(*counts.start()).filter(|_| single(&counts)));
             // Cores share caches of higher levels.

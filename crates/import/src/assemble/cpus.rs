@@ -37,7 +37,7 @@ pub(super) fn fill(
     nodes(lscpu, numactl, facts, machine, contradictions);
     let unknown = machine.cpus.iter().any(|cpu| cpu.online && cpu.core.is_none());
     if unknown || machine.cpus.is_empty() && machine.counts.cpus_present.is_some() {
-        let reason = "the text contains the number of cores, but not which CPUs belong to which core";
+        let reason = "the text contains the number of cores, but not the CPUs of each core";
         let remedy = "also import the output of lscpu -e";
         coverage.push(Coverage::impossible("siblings and packages of each CPU", reason).with_remedy(remedy));
     }
@@ -65,7 +65,7 @@ fn cores(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &m
         cores = counts.cpus_online.or(counts.cpus_present).filter(|_| single).or(cores);
     }
     counts.cores = cores.filter(|cores| (1..=most).contains(cores)).or(counts.cores);
-    // Fewer sockets mean an excerpt.
+    // Fewer sockets indicate an excerpt.
     let whole: Vec<_> = facts.sockets.iter().filter(|socket| socket.whole).collect();
     let sockets = lscpu.kinds.first().and_then(|kind| kind.count(key::SOCKETS).zip(kind.get(key::SOCKETS)));
     if let (Some((count, fact)), Some(named)) =
@@ -73,7 +73,7 @@ fn cores(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &m
         && (count as usize) < whole.len()
     {
         let says = format!(
-            "lscpu shows {count} packages, dmidecode {} populated sockets; the record follows lscpu",
+            "lscpu shows {count} packages, dmidecode {} populated sockets; the record uses lscpu",
             whole.len()
         );
         contradictions.push(contradict(says, &fact.origin, &named.origin));
@@ -220,12 +220,12 @@ fn nodes(
     {
         let plural = if count == 1 { "" } else { "s" };
         let says = format!(
-            "lscpu shows {count} NUMA node{plural}, numactl {}; the record follows numactl",
+            "lscpu shows {count} NUMA node{plural}, numactl {}; the record uses numactl",
             available.value
         );
         contradictions.push(contradict(says, &fact.origin, &available.origin));
     }
-    // One of the two lists their CPUs.
+    // At least one of the two tools lists the CPUs of each node.
     let of_numactl = !numactl.nodes.is_empty();
     let mut ids: Vec<u32> = if of_numactl {
         numactl.nodes.keys().copied().collect()
@@ -285,7 +285,7 @@ fn within(lscpu: &Lscpu, numactl: &Numactl, machine: &mut Machine, contradiction
     let of_node = fact.or(lscpu.node_cpus.get(&beyond.id)).map(|fact| &fact.origin);
     let origins = [lscpu.machine.get(key::ONLINE).map(|fact| &fact.origin), of_node];
     let says = format!(
-        "the machine has CPUs {known}, but node {} lists {}; the record follows the first",
+        "the machine has CPUs {known}, but node {} lists {}; the record uses the former",
         beyond.id, beyond.cpus
     );
     let origins = origins.into_iter().flatten().cloned().collect();

@@ -32,7 +32,7 @@ pub(super) fn lscpu(outputs: &[Lscpu], contradictions: &mut Vec<Contradiction>) 
             let (one, other) = both(key);
             if let Some((one, other)) = one.zip(other).filter(|(one, other)| one.value != other.value) {
                 let says = format!(
-                    "lscpu shows two values for {what}: {} and later {}; the record follows the later one",
+                    "lscpu shows two values for {what}: {} and later {}; the record uses the later one",
                     one.value, other.value
                 );
                 contradictions.push(contradict(says, &one.origin, &other.origin));
@@ -49,7 +49,7 @@ fn add(merged: &mut Lscpu, mut next: Lscpu) {
         next.machine.0.remove(key::ARCHITECTURE);
     }
     if next.machine.get(key::ONLINE).is_some() {
-        // A list with all CPUs online has none offline.
+        // If the list has only online CPUs, no CPU is offline.
         merged.machine.0.remove(key::OFFLINE);
     }
     if next.machine.get(key::FLAGS).is_some() {
@@ -117,7 +117,7 @@ pub(super) fn slots(facts: &Facts) -> Result<(), Error> {
     Ok(())
 }
 
-/// The reason for not using the rows of `lscpu -e`, which is that some are missing. Refuses rows for CPUs that are not
+/// The reason for ignoring the rows of `lscpu -e`: some rows are missing. Refuses rows for CPUs that are not
 /// in the list.
 pub(super) fn rows(facts: &Facts, lscpu: &Lscpu) -> Result<Option<Withheld>, Error> {
     let Some(first) = facts.rows.first() else { return Ok(None) };

@@ -156,7 +156,7 @@ fn what_divides_a_text_ends_what_a_prompt_before_it_named() {
     assert_eq!(of_headings, [named("A", Some("db-1")), named("B", None)]);
     let of_lines = hosts(Split::Lines(regex_lite::Regex::new("^## (.*)").unwrap()));
     assert_eq!(of_lines, of_headings);
-    // A prompt may be the division.
+    // A prompt may separate two machines.
     let text = format!("root@a:~# lscpu\n{}root@b:~# lscpu\n{}", list(4), list(8));
     let prompts = machines(&text, Split::Lines(regex_lite::Regex::new("^root@([a-z])").unwrap())).unwrap();
     let prompts: Vec<_> = prompts.iter().map(|one| one.machine.hostname.as_deref()).collect();
@@ -175,7 +175,7 @@ fn an_expression_names_machines_by_its_group_or_counts_them() {
         imported.iter().map(|one| one.machine.counts.cpus_present).collect::<Vec<_>>(),
         [Some(4), Some(8)]
     );
-    // Lines that begin nothing cost nothing, and each machine has a name of its own.
+    // Lines without an output are harmless, and each machine has its own name.
     let text = format!("---\n---\n{}---\n{}---\n{}", list(4), list(8), list(2));
     let imported = machines(&text, split("^-")).unwrap();
     assert_eq!(
@@ -250,7 +250,7 @@ fn a_second_model_in_one_list_is_of_another_machine_but_on_arm() {
 #[test]
 fn core_numbers_that_name_no_cores_are_not_believed() {
     let cores = |text: &str| machines(text, Split::Hosts).unwrap()[0].machine.counts.cores;
-    // Arm's cores are numbered within clusters that lscpu does not show.
+    // On Arm, cores are numbered within clusters that lscpu does not show.
     let phone = "# CPU,Core,Socket,Node,,L1d,L1i,L2,L3\n0,0,0,,,0,0,0,0\n1,1,0,,,1,1,1,0\n2,2,0,,,2,2,1,0\n3,0,0,,,3,3,2,0\n\
                  4,1,0,,,4,4,3,0\n5,0,0,,,5,5,4,0\n6,1,0,,,6,6,5,0\n7,0,0,,,7,7,6,0\n";
     assert_eq!(cores(phone), Some(8));

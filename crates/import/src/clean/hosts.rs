@@ -1,22 +1,22 @@
-//! The lines of several hosts in one text, brought together: printed alternately after each host's name (pdsh, srun, clush), below its name
-//! between two rulers (dshbak, `clush -b`), or indented below it (salt).
+//! Groups the lines of a text by host. The host's name may be before each line (pdsh, srun, clush), between two rulers above the lines
+//! (dshbak, `clush -b`), or above indented lines (salt).
 
 use std::borrow::Cow;
 
 use super::shared::{FEWEST, is_part, is_place, without_stamps};
 use crate::prompts::{Mark, find_mark};
 
-/// The most hosts whose lines are brought together.
+/// Maximum number of hosts whose lines are grouped.
 const MOST_HOSTS: usize = 256;
 
 /// A line of a text with its number.
 pub(super) type Numbered<'a> = (u64, Cow<'a, str>);
 
-/// A host's name, empty before the first, and its lines.
+/// A host's name and its lines; the name is empty before the first host.
 type Block<'a> = (&'a str, Vec<(u64, &'a str)>);
 
-/// The lines of a text host by host, each below the line that Ansible prints above them or below the command; `None` if it is not of several
-/// hosts.
+/// The lines of a text host by host, each group below a head line as printed by Ansible, or below the command; `None` if the text is not
+/// from several hosts.
 pub(super) fn gather(text: &str) -> Option<Vec<Numbered<'_>>> {
     let blocks = by_prefix(text).or_else(|| by_heads(text))?;
     let command = blocks[0].1.last().and_then(|(_, line)| match find_mark(line, true)? {
@@ -34,7 +34,7 @@ pub(super) fn gather(text: &str) -> Option<Vec<Numbered<'_>>> {
     Some(blocks.into_iter().flat_map(of_block).collect())
 }
 
-/// Whether these are lines of hosts: by their names, or by the same first word of each, if the names are not certain.
+/// Whether these are lines of hosts: all names are host names, or the output of every host begins with the same word.
 fn are_hosts(blocks: &[Block]) -> bool {
     let word = |block: &Block| {
         let first = block.1.iter().find(|(_, line)| !line.trim().is_empty());
@@ -53,7 +53,7 @@ fn is_name(word: &str) -> bool {
         && !is_part(word)
 }
 
-/// The host before a line, and the line.
+/// Splits a line into the host name and the rest.
 fn split_name(line: &str) -> Option<(&str, &str)> {
     let line = without_stamps(line);
     let (name, rest) = line.split_at(line.find([':', '\t', '|', ' '])?);
@@ -65,12 +65,12 @@ fn split_name(line: &str) -> Option<(&str, &str)> {
 fn by_prefix(text: &str) -> Option<Vec<Block<'_>>> {
     let mut blocks: Vec<Block> = vec![Block::default()];
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
-        // The command above them.
+        // The command above the lines of all hosts.
         let is_above = || blocks.len() == 1 && find_mark(line, true).is_some();
         let (name, rest) = split_name(line).or_else(|| is_above().then_some(("", line)))?;
         match blocks.iter().position(|(host, _)| *host == name) {
             Some(at) => blocks[at].1.push((number, rest)),
-            // In most texts each line begins with another word.
+            // In most texts, each line begins with a different word.
             None if blocks.len() > MOST_HOSTS => return None,
             None => blocks.push((name, vec![(number, rest)])),
         }
@@ -95,7 +95,7 @@ fn by_heads(text: &str) -> Option<Vec<Block<'_>>> {
             if is_ruled { line.split(" (").next().filter(|_| is_between) } else { line.strip_suffix(':') };
         match name.filter(|name| is_name(name.trim_end())) {
             Some(name) => blocks.push((name.trim_end(), Vec::new())),
-            // What is indented below a name.
+            // Lines indented below a name.
             None if is_ruled || line.trim().is_empty() || blocks.len() > 1 && line.starts_with("    ") => {
                 blocks.last_mut()?.1.push((index as u64 + 1, line));
             }

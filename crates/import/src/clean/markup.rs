@@ -4,12 +4,12 @@ use std::borrow::Cow;
 
 use crate::scan;
 
-/// Tags to remove. Other tags are kept: tools print `<OUT OF SPEC>` and `<not supported>`.
+/// Tags to remove. Other tags remain: tools print `<OUT OF SPEC>` and `<not supported>`.
 const TAGS: &str = "\
     a article b blockquote body br center code dd details div dl dt em font h1 h2 h3 h4 h5 h6 head hr html i \
     kbd li ol p pre samp section small span strong sub summary sup table tbody td th thead tr tt u ul";
 
-/// What tags and entities begin with.
+/// First characters of tags and entities.
 const MARKS: [char; 4] = ['<', '&', '[', '{'];
 
 /// Length of the longest recognized tag, including attributes.
@@ -52,7 +52,7 @@ pub(super) fn without_tags(line: &str) -> Vec<Cow<'_, str>> {
 
 /// Name, in lower case, and length of the tag at the beginning of `text`.
 fn tag(text: &str) -> Option<(&'static str, usize)> {
-    // Forums and trackers have tags in brackets, too few to look far; those of wikis are in braces.
+    // Forums and trackers use tags in brackets, which are short; wikis use braces.
     let (close, longest, known) = match text.as_bytes().first()? {
         b'[' => (b']', 16, "code pre quote"),
         b'{' => (b'}', LONGEST_TAG, "code noformat panel quote"),
@@ -129,7 +129,7 @@ pub(super) fn is_fence(line: &str) -> bool {
     })
 }
 
-/// `{code}`, `{code:bash|title=x}`, `{noformat}` alone on a line.
+/// `{code}`, `{code:bash|title=x}`, `{noformat}` on a separate line.
 fn is_wiki_fence(line: &str) -> bool {
     let line = line.trim();
     scan::begins(line, "{code|{noformat") && line.find('}').is_some_and(|end| end + 1 == line.len())
@@ -138,12 +138,12 @@ fn is_wiki_fence(line: &str) -> bool {
 /// The cells of a row of a Markdown table.
 pub(super) fn row(line: &str) -> Option<Vec<&str>> {
     let line = line.trim();
-    // A box drawn around it has one cell.
+    // A box drawn around a line has one cell.
     if let Some(cell) = line.strip_prefix('│').and_then(|rest| rest.strip_suffix('│')) {
         return Some(cell.split('│').map(str::trim).collect());
     }
     let inner = line.strip_prefix('|').filter(|inner| !inner.is_empty())?;
-    // A bar after a backslash is the cell's own.
+    // A bar after a backslash is part of the cell.
     let mut escaped = false;
     let ends_cell = |c: char| {
         let ends = c == '|' && !escaped;

@@ -20,7 +20,7 @@ pub(super) fn is_binary(line: &str) -> bool {
 
 /// The line without escape sequences (ECMA-48), backspaces and invisible characters; unusual space characters become plain spaces.
 pub(super) fn without_codes(line: &str) -> Cow<'_, str> {
-    // As people and programs write the escape character.
+    // The escape character may be written as text.
     if line.contains('[')
         && let Some(escape) =
             ["\\e[", "\\033[", "\\x1b[", "\\u001b[", "^[["].iter().find(|escape| line.contains(**escape))
@@ -76,14 +76,14 @@ fn behind_escape(text: &str) -> &str {
         Some('[') => behind_parameters(rest.as_str()),
         Some(']' | 'P' | '^' | '_' | 'X') => {
             let text = rest.as_str();
-            // It ends in BEL or ST; without an end it is text.
+            // The sequence ends in BEL or ST; without an end, it is text.
             let behind = text.find(['\u{7}', '\u{1b}']).and_then(|at| {
                 let end = &text[at..];
                 end.strip_prefix('\u{7}').or_else(|| end.strip_prefix("\u{1b}\\"))
             });
             behind.unwrap_or(text)
         }
-        // A character set's choice has one character more.
+        // The selection of a character set has one more character.
         Some('(' | ')' | '*' | '+' | '#' | '%' | ' ') => {
             rest.next();
             rest.as_str()

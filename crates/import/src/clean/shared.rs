@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::prompts::{Mark, find_mark};
 use crate::scan;
 
-/// Beginnings of lines of `diff` that are around the changed ones, and of scripts.
+/// Beginnings of header lines of `diff`, and of scripts.
 const HEADS: &str = "#!|--- |+++ |@@ |diff --git |index |new file mode ";
 
 /// The number of lines searched for a shared prefix.
@@ -92,7 +92,7 @@ impl Shared {
     }
 }
 
-/// Whether a prefix names the source of a line, a host or a task, and not its subject.
+/// Whether a prefix identifies the source of a line (a host or a task), not its subject.
 pub(super) fn is_place(prefix: &str) -> bool {
     let word = prefix.trim_end().trim_end_matches(':');
     let letters = word.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -109,15 +109,15 @@ pub(super) fn is_part(word: &str) -> bool {
     scan::is_one_of(letters, "cpu|pkg|core|policy|eth|usb|sd|ata|thread")
 }
 
-/// The beginning of a line, if it contains all of this.
+/// The first 120 characters of a line.
 fn front(line: &str) -> &str {
     line.char_indices().nth(120).map_or(line, |(end, _)| &line[..end])
 }
 
-/// A line without the stamps before it.
+/// A line without leading time stamps.
 pub(super) fn without_stamps(line: &str) -> &str {
     let mut rest = line;
-    // journald's before the kernel's own.
+    // The kernel's own stamp may follow journald's.
     for _ in 0..3 {
         // The line may be indented or quoted.
         let text = rest.trim_start_matches([' ', '\t', '>']);
@@ -162,11 +162,11 @@ fn split_number(line: &str) -> Option<(u64, &str)> {
 /// The keys of the printed text in log objects of Docker, journald and loggers.
 const LOGGED: [&str; 4] = ["\"log\"", "\"MESSAGE\"", "\"message\"", "\"msg\""];
 
-/// The lines in a JSON string: a string on a line of its own, as in notebooks and Ansible, or a long string that contains line
+/// The lines in a JSON string: a string on a separate line, as in notebooks and Ansible, or a long string that contains line
 /// ends.
 pub(super) fn without_escapes(line: &str) -> Option<Vec<String>> {
     let text = line.trim();
-    // Ansible's, one line per host.
+    // Ansible prints one line per host.
     if let Some((host, lines)) = text.split_once(" | (stdout) ") {
         let lines = lines.split("\\n").map(|line| line.replace("\\t", "\t"));
         return Some([format!("{host} >>")].into_iter().chain(lines).collect());
@@ -181,7 +181,7 @@ pub(super) fn without_escapes(line: &str) -> Option<Vec<String>> {
         return Some(inner.lines().map(str::to_owned).collect());
     }
     if text.matches("\\n").nth(2).is_none() {
-        // An object of a log, one per line.
+        // A log with one JSON object per line.
         let key = LOGGED.iter().find(|key| text.starts_with('{') && text.contains(**key))?;
         let object: Value = serde_json::from_str(text).ok()?;
         return Some(object.get(key.trim_matches('"'))?.as_str()?.lines().map(str::to_owned).collect());

@@ -94,7 +94,7 @@ fn binary_data_and_endless_lines_are_one_unreadable_line_each() {
 
 #[test]
 fn ends_that_never_come_are_looked_for_once() {
-    // Searched for at each beginning, this would take hours.
+    // A search from every position would take hours.
     let text = "\u{1b}]".repeat(LONGEST_LINE / 2 - 1) + "\nCPU(s): 4\n";
     assert_eq!(lines_of(text.as_bytes()).last().map(|line| line.text.as_str()), Some("CPU(s): 4"));
 }

@@ -14,7 +14,7 @@ fn files_are_found_below_the_folder_that_a_text_changed_to() {
         let governor = state.clocks.first().and_then(|clock| clock.governor.as_deref());
         assert_eq!(governor, Some("powersave"), "{text}");
     }
-    // Elsewhere a name means nothing.
+    // In other directories, the name has no meaning.
     let home = import("root@db-1:~# cat scaling_governor\npowersave\n");
     assert!(home.state.clocks.is_empty());
 }
@@ -83,7 +83,7 @@ fn what_carriers_of_texts_put_before_each_line_is_stripped() {
         let counts = import(&text).machine.counts;
         assert_eq!((counts.cores, counts.cpus_present), (Some(2), Some(4)), "{text}");
     }
-    // A tool's own name before each line stays.
+    // A name that the tool itself prints before each line is not removed.
     let epb = import(
         "cpu0: EPB 6\ncpu0: HWP_REQ: min 8 max 39 des 0 epp 128 window 0x0 (0*10^0us) use_pkg 0\ncpu0: HWP_CAP: low 1 eff 8 guar 19 high 39\n",
     );

@@ -77,9 +77,9 @@ fn what_stands_before_each_line_is_stripped_whoever_put_it_there() {
         let machine = import(&text).machine;
         assert_eq!((machine.counts.cores, machine.processor.model), (Some(20), Some(62)), "{text}");
     }
-    // Lines of several files are not those of one.
+    // Lines of several files must not be read as one output.
     assert!(refused("a.txt:CPU(s): 4\nb.txt:Socket(s): 8\na.txt:Model name: X\n").is_some());
-    // Of several hosts each is a machine, whether they take turns or not, whatever brings them together.
+    // Each of several hosts is a machine, whether or not their lines alternate, regardless of the program that collected them.
     let alternate = |one: &str, other: &str, mark: &str| -> String {
         LSCPU
             .iter()
@@ -108,7 +108,7 @@ fn what_stands_before_each_line_is_stripped_whoever_put_it_there() {
         assert_eq!(all.len(), 2, "{text}");
         assert!(all.iter().all(|one| one.machine.counts.cores == Some(20) && one.name.is_some()), "{text}");
     }
-    // Nor are repeated keys hosts.
+    // Repeated keys are not hosts.
     for text in
         ["processor\t: 0\nsiblings\t: 4\n".repeat(3), "real\t0m1.0s\nuser\t0m1.0s\nsys\t0m0.1s\n".repeat(3)]
     {
@@ -137,7 +137,7 @@ fn a_log_of_the_kernel_is_read_indented_and_quoted() {
     );
     let noted = |code| errors.machine.notes.iter().filter(|note| note.code() == Some(code)).count();
     assert_eq!((noted("machine-check"), noted("memory-corrected")), (1, 1), "{:?}", errors.machine.notes);
-    // Vendor and product in one show no bare metal.
+    // Vendor and product in a single text do not prove bare metal.
     let cloud = |product| {
         import(&format!("[    0.000000] DMI: {product}, BIOS 1.0 10/16/2017\n"))
             .machine
@@ -238,7 +238,7 @@ fn facts_stand_in_the_forms_of_newer_and_older_versions() {
     );
     let version = version.machine.kernel.version.unwrap_or_default();
     assert!(version.ends_with("EDT 2023"), "{version}");
-    // hyperfine before 1.0 does not tell how many runs it made.
+    // hyperfine before 1.0 does not print the number of runs.
     let old = import(
         "Benchmark #1: ./a\n\n  Time (mean ± σ):     11.363 s ±  0.209 s    [User: 5.480 s, System: 5.849 s]\n\n  Range (min … max):   11.142 s … 11.797 s\n",
     );

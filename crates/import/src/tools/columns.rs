@@ -11,7 +11,7 @@ use crate::reading::*;
 pub(crate) const IDS: &str =
     "pk|cr|cor|CPU|Package|Die|L3|Node|Module|Core|cpu|usec|Time_Of_Day_Seconds|APIC|X2APIC|PKG|CORE";
 
-/// The declaration of a tool with these table heads.
+/// Declares a tool whose tables have these headers.
 const fn tool(name: &'static str, opens: fn(Line, Option<&Command>) -> bool) -> Tool {
     Tool { name, opens, reader: |_| Box::new(ColumnsReader::default()) }
 }
@@ -35,7 +35,7 @@ pub(super) const MONITOR: Tool =
 /// mpstat and sar.
 pub(super) const SYSSTAT: Tool = tool("sar and mpstat", |line, _| head(line.text).is_some());
 
-/// The subject of a column, and its name there.
+/// The quantity in a column, and its name in the record.
 fn meaning(column: &str) -> Option<(&'static str, String)> {
     static NAMES: OnceLock<HashMap<&str, (&str, &str)>> = OnceLock::new();
     let names = NAMES.get_or_init(|| {
@@ -65,34 +65,34 @@ fn without_time(text: &str) -> (Vec<&str>, bool) {
             || word.ends_with('秒') && word.starts_with(|c: char| c.is_ascii_digit())
             || scan::is_one_of(word, "AM|PM|上午|下午")
     };
-    // `Average:` in any language; a word with a digit names a host.
+    // `Average:` in any language; a word with a digit is a host name.
     let is_mean = |word: &&str| word.ends_with([':', '：']) && !word.contains(|c: char| c.is_ascii_digit());
     let mean = words.first().is_some_and(is_mean);
     let times = words.iter().take(2).take_while(is_time).count();
     (words[times.max(usize::from(mean))..].to_vec(), mean)
 }
 
-/// The columns named in a head.
+/// The columns of a header line.
 fn head(text: &str) -> Option<Vec<String>> {
-    // Most lines have none of the marks.
+    // A quick check that excludes most lines.
     let marks =
         |text: &str| text.len() > 16 && ["ldavg-", " swpd ", "CPU|"].iter().any(|mark| text.contains(mark));
     (text.bytes().any(|b| matches!(b, b'%' | b'_' | b'/')) || marks(text)).then_some(())?;
-    // turbostat has printed the two without anything between.
+    // Some versions of turbostat print these two headers without a blank between them.
     let text = text.replace("WattRAMWatt", "Watt RAMWatt").replace('|', " ");
     let (words, _) = without_time(&text);
-    // vmstat's columns have names that are common words.
+    // The names of vmstat's columns are common words.
     let own = |word: &&str| if text.contains(" swpd ") { format!("vm.{word}") } else { (*word).to_owned() };
     let mut columns: Vec<String> = words.iter().map(own).collect();
-    // The zone of vmstat's times at the end of its rows.
+    // vmstat -t ends the header with the time zone.
     if is_vmstat(&columns) && words.last().is_some_and(|last| last.starts_with(char::is_uppercase)) {
         columns.pop();
     }
     let known = columns.iter().filter(|column| meaning(column).is_some()).count();
-    // pidstat's rows are of processes.
+    // pidstat prints one row per process.
     let is_name = |word: &&str| word.len() <= 20 && parse_decimal(word).is_none() && *word != "PID";
     let names = words.iter().all(is_name);
-    // A single column is beside its CPU.
+    // A single known column is accepted only next to a CPU column.
     let enough = known >= 2 || known == 1 && matches!(words[..], ["CPU", _]);
     (enough && names && columns.len() < 200).then_some(columns)
 }
@@ -138,7 +138,7 @@ impl ColumnsReader {
             words.truncate(self.columns.len());
         }
         if self.columns.is_empty() {
-            // turbostat's description of the processor before its table.
+            // turbostat describes the processor above its table.
             if let ["turbostat", _, version, ..] = words[..] {
                 sink.version(version);
             }
@@ -146,12 +146,12 @@ impl ColumnsReader {
         }
         let last = self.columns.iter().rposition(|column| scan::is_one_of(column, IDS));
         let ids = last.map_or(0, |last| last + 1);
-        // Older versions leave the places of all CPUs blank.
+        // Older versions leave the CPU columns blank in the row for all CPUs.
         let timed = self.columns.iter().take(2).any(|column| column == "Time_Of_Day_Seconds");
         let blank =
             if !timed && words.first().is_some_and(|word| word.contains(['.', ','])) { ids } else { 0 };
         let columns = &self.columns[blank..];
-        // Rows for nodes, devices and networks have no place in a record.
+        // Rows for nodes, devices and networks are not recorded.
         let first = self.columns.first().is_some_and(|column| meaning(column).is_none());
         let of_a_part = ids == 0 && first && !is_turbostat(&self.columns);
         if of_a_part && words.first().is_none_or(|word| *word != "all") {
@@ -187,7 +187,7 @@ impl ColumnsReader {
                 _ => 0,
             };
             let Some(value) = parse_scaled(value, exponent) else { continue };
-            // A counter with another rate is another machine's.
+            // A counter with a different rate belongs to another machine.
             let rate = self.found.get(&(name.clone(), cpu)).filter(|_| kind == "tsc" && cpu.is_none());
             if let Some((known, line_of)) = rate.and_then(|known| Some((known.samples.first()?, &known.line)))
                 && (known - value).abs() > 0.1 * known
@@ -270,7 +270,7 @@ impl Reader for ColumnsReader {
             let (metric, place) = match kind {
                 "state" => (metrics::CPU_STATE, place.with_label(Label::State, word)),
                 "rate" => (metrics::EVENT_RATE, place.with_label(Label::Event, word)),
-                // It prints the package power on each CPU's row.
+                // turbostat repeats the package power in the row of each CPU.
                 "watts" if cpu.is_none() => (metrics::POWER_PACKAGE, place.with_label(Label::Scope, word)),
                 "clock" => (metrics::CORE_CLOCK, place),
                 "ipc" => (
@@ -297,7 +297,7 @@ impl Reader for ColumnsReader {
                 }
                 _ => continue,
             };
-            // A CPU that was idle all the time has no clock.
+            // A CPU that was always idle has no clock.
             let slept = kind == "clock" && samples.iter().all(|hz| *hz == 0.0);
             if !slept {
                 sink.add_figure(Measurement::exact(metric, place, samples), line.line());
@@ -357,13 +357,13 @@ mod tests {
         );
         let glued = "Core CPU Bzy_MHz TSC_MHz GFXWattRAMWatt PKG_%\n- - 1562 2808 0.06 1.30 0.00\n";
         assert!(figures(&import(glued)).contains(&"power.package scope=memory: 1.3".to_owned()));
-        // A row that was cut within its clock.
+        // A row that was truncated within the clock.
         let cut = import("Core CPU Bzy_MHz TSC_MHz PkgWatt\n- - 2400 2000 125.00\n0 0 24\n");
         assert_eq!(figures(&cut), ["core.clock: 2400000000", "power.package scope=package: 125"]);
-        // Signs of a list are none of its columns.
+        // The marks of a list are not columns.
         let listed = import("- `Core CPU Bzy_MHz TSC_MHz`\n- `- - 2400 2000`\n- `1 7 2500 2000`\n");
         assert_eq!(figures(&listed), ["core.clock: 2400000000", "core.clock cpu=7: 2500000000"]);
-        // A Markdown table of its columns is of one machine.
+        // A Markdown table with turbostat's columns is from one machine.
         let table = "| Core | CPU | Bzy_MHz | TSC_MHz |\n|---|---|---|---|\n| - | - | 2400 | 2000 |\n| 1 | 7 | 2500 | 2000 |\n";
         assert_eq!(figures(&import(table)), ["core.clock: 2400000000", "core.clock cpu=7: 2500000000"]);
     }
@@ -393,14 +393,14 @@ mod tests {
             figures(&rates),
             ["event.rate event=context-switches: 1200", "event.rate event=forks: 1.5"]
         );
-        // The first row is a mean since the machine started.
+        // The first row is the mean since boot.
         let waits = import(
             "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n r  b   swpd   free   buff  cache   si   so    \
              bi    bo   in   cs us sy id wa st\n 3  0      0 234567  12345 3456789    0    0     1     2   50  100 10  2 87  1  0\n 9  1      0 \
              234567  12345 3456789    0    0     0   120 5000 9000 60 20  5  5 10\n 8  0      0 234567  12345 3456789    0    0     0     0 \
              5100 9100 70 20  0  0 10\n",
         );
-        // With times, of which the first row has none of an interval.
+        // With time stamps; the first row does not cover an interval.
         let timed = import(
             " r b swpd free inact active si so bi bo in cs us sy id wa st UTC\n 2 0 0 1 2 3 0 0 0 0 100 200 10 5 85 0 0 2024-03-02 \
             10:00:00\n 2 0 0 1 2 3 0 0 0 0 100 200 20 5 75 0 0 2024-03-02 10:00:01\n",

@@ -71,7 +71,7 @@ struct Structure {
     /// Whether a line with a field has followed.
     begun: bool,
     fields: Vec<(String, Fact<String>)>,
-    /// Its bytes from `-u`, and their first line.
+    /// The structure's bytes from `-u`, and their first line.
     raw: Option<(Raw, Origin)>,
 }
 
@@ -137,7 +137,7 @@ const PREAMBLE: &str = "Getting SMBIOS data|SMBIOS |Legacy DMI|Scanning /dev/mem
 
 /// The largest accepted number of slots of one array.
 const MOST_SLOTS: u32 = machine::smbios::MAX_DEVICES as u32;
-/// Maximum number of fields kept from one structure.
+/// Maximum number of fields saved from one structure.
 const MOST_FIELDS: usize = 64;
 
 impl Reader for Text {
@@ -177,14 +177,14 @@ impl Reader for Text {
     fn end(&mut self, sink: &mut Sink) {
         self.close(sink);
         std::mem::take(&mut self.raw).end(sink);
-        // For an array that devices name, the number of slots may be missing.
+        // The number of slots may be missing for an array to which devices refer.
         let all = self.arrays.is_empty() || self.named.iter().all(|name| self.arrays.contains_key(name));
         if let Some(origin) = self.array.take().filter(|_| all) {
             let value = self.arrays.values().flatten().sum();
             sink.draft.machine.memory_slots = sink.draft.machine.memory_slots.max(Some(value));
             sink.draft.facts.slots.push(Fact { value, origin });
         }
-        // An excerpt has no head.
+        // An excerpt has no header line.
         if let Some(origin) = self.head.take().filter(|_| self.populated.sockets > 0) {
             sink.draft.facts.populated.push(Fact { value: self.populated, origin });
         }
@@ -197,7 +197,7 @@ impl Text {
     fn bytes(&mut self, text: &str, line: Line, sink: &Sink) -> bool {
         let Some(open) = self.structure.as_mut().filter(|open| !open.titled) else { return false };
         match &mut open.raw {
-            // A second one in a structure is another's, whose head is missing.
+            // A second block of bytes belongs to another structure, whose head is missing.
             Some((raw, _)) => raw.line(text),
             None if text == "Header and Data:" => open.raw = Some((Raw::default(), sink.origin(line))),
             // The title of an unread structure.
@@ -214,7 +214,7 @@ impl Text {
         let Some((key, value)) = scan::pair(text) else {
             return match &self.structure {
                 None => Fit::Over,
-                // Geekbench also has such titles.
+                // Geekbench also prints such titles.
                 Some(open) if open.handle.is_none() && !open.begun => Fit::Over,
                 // An entry of a list (`Multi-Core`), or an unread field.
                 Some(open) if indented || !is_read(open.kind) => Fit::Taken,

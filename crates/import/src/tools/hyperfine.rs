@@ -14,7 +14,7 @@ fn time(command: &str, state: Option<&'static str>, seconds: f64) -> Measurement
 /// The first columns of `--export-csv`; columns for parameters follow.
 const COLUMNS: &str = "command,mean,stddev,median,user,system,min,max";
 
-/// The same since version 2.0; columns for other results may follow or be missing.
+/// The first columns since version 2.0; columns for other results may follow or be missing.
 const COLUMNS_OF_2: &str = "command,time_wall_clock_unit,time_wall_clock_mean";
 
 /// `--export-json`.
@@ -55,7 +55,7 @@ impl Reader for JsonReader {
             let number = |key: &str| result.get(key).and_then(Value::as_f64);
             let times = result.get("times").and_then(Value::as_array);
             let mut times: Vec<f64> = times.into_iter().flatten().filter_map(Value::as_f64).collect();
-            // Since 2.0 each run has all of its results.
+            // Since 2.0, each run is stored with all its results.
             let runs = result.get("measurements").and_then(Value::as_array);
             let of_runs = |name: &str| -> Vec<f64> {
                 let value = |run: &Value| run.get(name)?.get("value")?.as_f64();
@@ -70,7 +70,7 @@ impl Reader for JsonReader {
                 times = of_runs("time_wall_clock");
             }
             let runs = Some(times.len() as u64).filter(|runs| *runs > 0);
-            // Without the runs (jq, older versions) their median represents them.
+            // If the runs are missing (jq, older versions), use the printed median.
             let Some(printed) = number("median").or(times.first().copied()) else { continue };
             let samples = if times.is_empty() { vec![printed] } else { times };
             let m = Measurement::exact(metrics::WORKLOAD_TIME, time(command, None, 0.0).labels, samples);
@@ -111,11 +111,11 @@ impl Reader for CsvReader {
             self.columns = cells;
             return Fit::Taken;
         }
-        // A margin may have broken it.
+        // The row may have been wrapped.
         if cells.len() != self.columns.len() {
             return Fit::Between;
         }
-        // Since 2.0 they have longer names, and a unit of their own.
+        // Since 2.0, the columns have longer names, and the unit has its own column.
         let cell = |names: [&str; 2]| {
             let at = self.columns.iter().position(|column| names.contains(&column.as_str()))?;
             cells.get(at)
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(time.origin.as_ref().map(|origin| origin.line), Some(4));
         assert_eq!(the(&imported, "workload.cpu_time workload=sleep 0.01 state=system").value(), 0.000275625);
         assert_eq!((imported.measurements.len(), imported.import.not_understood.lines), (6, 0));
-        // On one line, as printed by jq -c.
+        // JSON on one line, as printed by jq -c.
         let compact = serde_json::from_str::<serde_json::Value>(JSON).unwrap().to_string();
         assert_eq!(figures(&import(&compact)), figures(&imported));
     }
@@ -214,7 +214,7 @@ mod tests {
         let whole = figures(&import(MARKDOWN));
         let without_a_sign = MARKDOWN.replacen("12.2 ±", "12.2 ", 1);
         assert_eq!(figures(&import(&without_a_sign)), whole[..1]);
-        // Another table directly after it: vmstat's.
+        // Another table, from vmstat, follows directly.
         let joined = format!(
             "{MARKDOWN}\n13  0      0 16483752  36656 6512480    0    0  2583  4004  457 1788 49  8 43  1  0\n"
         );

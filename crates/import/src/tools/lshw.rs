@@ -6,7 +6,7 @@ use super::memory::{self, Listed};
 use crate::facts;
 use crate::reading::*;
 
-/// The class in a line that begins a part: `*-bank:19`, `*-memory UNCLAIMED`, in JSON `"id" : "bank:0",`.
+/// The class in the first line of a part: `*-bank:19`, `*-memory UNCLAIMED`, in JSON `"id" : "bank:0",`.
 fn class(text: &str) -> Option<&str> {
     let ((), rest) = scan::find_start(&[("*-", ()), ("\"id\" : \"", ())], text.trim())?;
     rest.split([':', '"', ' ']).next().filter(|name| !name.is_empty())

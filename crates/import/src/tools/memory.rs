@@ -61,7 +61,7 @@ impl Listed {
         self.origins.push((field, origin));
     }
 
-    /// Takes the value of a field in this format. A value that begins like a number but is not one is withheld;
+    /// Reads the value of a field in this format. A value that begins like a number but is not one is withheld;
     /// `Unknown` and 0 are ignored.
     pub(super) fn take(
         &mut self,
@@ -125,7 +125,7 @@ impl Listed {
                 matched.insert(at);
                 let says = differs(&all[at], &device);
                 let is_other = is_another_device(&all[at], &device);
-                // The later one, with what only the earlier one contains.
+                // The later device, completed with the fields that only the earlier one has.
                 let [later, earlier] =
                     [&device, &all[at]].map(|one| serde_json::to_value(one).unwrap_or_default());
                 all[at] = serde_json::from_value(fill(later, earlier)).unwrap_or(device);
@@ -134,7 +134,7 @@ impl Listed {
                 let known = known.map(|(_, origin)| origin.clone());
                 let both =
                     || known.clone().into_iter().chain(origins.first().map(|(_, origin)| origin.clone()));
-                // One tool describes one device in one way.
+                // The same tool always describes a device in the same way.
                 if let [one, other] = both().collect::<Vec<_>>().as_slice()
                     && is_other
                     && one.tool == other.tool

@@ -12,7 +12,7 @@ enum Part {
     Caches,
 }
 
-/// Headings of its parts.
+/// Headings of the parts of an output.
 const PARTS: &[(&str, Part)] = &[
     ("Measuring idle latencies", Part::Latency),
     ("Measuring Peak", Part::Peak),
@@ -29,7 +29,7 @@ const HEADS: &str = "Writer Numa Node|Reader Numa Node|Numa node|Numa Node|Memor
 const MIXES: &str = "all reads=read|3:1 reads-writes=3:1 reads-writes|2:1 reads-writes=2:1 reads-writes|\
     1:1 reads-writes=1:1 reads-writes|stream-triad like=triad";
 
-/// Its other lines.
+/// Lines without results.
 const TALK: &str = "Bandwidths are in|Using |Will take|Inject|Delay|=====|Command line parameters|***|Unable to|Latency and|Please ";
 
 /// `Intel(R) Memory Latency Checker - v3.9`
@@ -154,7 +154,7 @@ impl MlcReader {
     /// A line with one result.
     fn single(&self, text: &str) -> Option<Measurement> {
         if let Some(ns) = iteration(text) {
-            // A buffer that may fit the caches does not measure memory.
+            // A buffer that may fit in the caches does not measure memory.
             let small = self.buffer.filter(|bytes| *bytes < LEAST_OF_MEMORY);
             let place = |bytes| Labels::new().with_label(Label::Bytes, bytes);
             return Some(match small {
@@ -164,7 +164,7 @@ impl MlcReader {
         }
         let words = scan::words(text);
         match (self.part?, words.as_slice()) {
-            // `ALL Reads        :    225097.1`: of all threads of the machine, whose number is unknown. Writes are counted as
+            // `ALL Reads        :    225097.1`: the sum of all threads, whose number is unknown. Writes are counted as
             // memory traffic.
             (Part::Peak, _) => {
                 let (front, value) = text.rsplit_once(':')?;
@@ -218,7 +218,7 @@ impl Reader for MlcReader {
         } else if text.to_ascii_lowercase().starts_with("using read-only traffic") {
             self.traffic = Some("read");
             (self.has_rows, self.in_second) = (false, false);
-            // An excerpt without headings: with traffic these are not idle latencies.
+            // An excerpt without headings: under load, latencies are not idle latencies.
             if self.part == Some(Part::Latency) {
                 self.part = Some(Part::Between);
                 self.columns.clear();

@@ -34,7 +34,7 @@ fn distances(text: &str) -> Option<Vec<u32>> {
 
 /// `0 1 2 3`, since 2.0.18 `0-3 8-11`.
 pub(super) fn cpus(list: &str) -> Option<CpuList> {
-    // --cpu-compress appends their number in brackets.
+    // --cpu-compress appends the number of CPUs in brackets.
     let list = list.split('(').next().unwrap_or_default();
     list.split([' ', '\t', ',']).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(",").parse().ok()
 }
@@ -89,7 +89,7 @@ impl Reader for Hardware {
             let (field, of) =
                 if what == "free" { (&mut entry.free, "free_bytes") } else { (&mut entry.bytes, "bytes") };
             let path = format!("machine.nodes[{id}].{of}");
-            // It prints no other unit.
+            // numactl prints no other unit.
             match facts::parse_size(value).filter(|_| value.ends_with("MB")) {
                 Some((bytes, _)) => *field = Some(sink.fact(path, bytes, line)),
                 None => sink.withhold(&path, format!("{value:.60} is not a size in MB"), line),

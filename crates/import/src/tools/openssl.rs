@@ -13,17 +13,17 @@ const SIZES: &[u64] = &[16, 64, 256, 1024, 8192, 16384];
 /// Maximum number of block sizes in a row.
 const MOST_SIZES: usize = 16;
 
-/// Its columns, families of keys and CPU features, from `openssl.txt`.
+/// Columns, key families and CPU features, from `openssl.txt`.
 fn rows(kind: &'static str, name: &str) -> impl Iterator<Item = [&'static str; 5]> {
     scan::rows(include_str!("openssl.txt")).filter(move |row: &[&str; 5]| row[0] == kind && row[1] == name)
 }
 
-/// The work in a column.
+/// The operation of a column.
 fn work(column: &str) -> Option<&'static str> {
     rows("work", column).next().map(|row| row[2])
 }
 
-/// Its progress lines and its own description.
+/// Progress lines, and the description of the build.
 const TALK: &str = "Doing |built on: |options:|compiler: |CPUINFO: |The 'numbers' are in|available timing options|\
     timing function used|You have chosen to measure|You will get|instead of user CPU|Forked child |Got: |version: |OpenSSL ";
 
@@ -80,13 +80,13 @@ fn keys(text: &str) -> Option<(String, bool, Vec<f64>, usize)> {
 
 /// The columns of a table of keys: `sign    verify    sign/s verify/s`.
 fn key_head(text: &str) -> Option<Vec<&'static str>> {
-    // Most lines have no such column, and every line is asked.
+    // A quick check that excludes most lines.
     text.ends_with("/s").then_some(())?;
     let rates = text.split_whitespace().filter_map(|word| word.strip_suffix("/s"));
     let works = scan::all(rates, work)?;
     let seconds = text.split_whitespace().filter(|word| work(word).is_some()).count();
     let all = text.split_whitespace().count();
-    // A margin may have broken it.
+    // The line may have been wrapped.
     (all <= 2 * works.len() || all == seconds + works.len()).then_some(works)
 }
 
@@ -178,7 +178,7 @@ struct SpeedReader {
     rates: Vec<Rate>,
     seen: BTreeSet<String>,
     forked: u64,
-    /// Whether the line of a child process occurs without a table.
+    /// Whether a child process's line was read; the table with the sum may be missing.
     sent: bool,
     /// Whether progress was printed; children of `-multi` print it in another format.
     alone: bool,
@@ -213,7 +213,7 @@ impl SpeedReader {
             "H" => self.sizes = scan::all(fields[1..].iter().copied(), parse_whole).unwrap_or_default(),
             "F" => {
                 let rates = figures(3)?;
-                // Each has two decimals; in a cut row the last one or some are missing.
+                // Each rate has two decimals; in a truncated row, the last digits or rates are missing.
                 let fits = |rate: &&str| rate.rsplit_once('.').is_some_and(|(_, cents)| cents.len() == 2);
                 let whole = fields.iter().skip(3).all(fits);
                 (whole && rates.len() >= self.sizes.len()).then_some(())?;
@@ -222,7 +222,7 @@ impl SpeedReader {
             kind if kind.starts_with('F') => {
                 let [_, _, family, works, first] = rows("family", kind).next()?;
                 let works: Vec<&str> = works.split(' ').collect();
-                // A public-key operation takes less than a second: a value below 1 is the seconds per operation.
+                // A public-key operation takes less than a second: values below 1 are seconds per operation.
                 let (rates, seconds): (Vec<f64>, Vec<f64>) =
                     figures(first.parse().ok()?)?.into_iter().partition(|rate| *rate >= 1.0);
                 (seconds.is_empty() || kind == "F5" && !rates.is_empty()).then_some(())?;
@@ -242,7 +242,7 @@ impl SpeedReader {
         };
         let name = match named {
             false => name,
-            // Keys of RSA serve both.
+            // RSA keys are used for signatures and for encapsulation.
             true if columns.contains(&"encapsulations") => format!("kem {name}"),
             true => Some(format!("signature {name}")).filter(|_| self.columns.len() == 3)?,
         };
@@ -273,7 +273,7 @@ impl SpeedReader {
     fn workload(&self, name: &str) -> String {
         let bits = name.contains(" bits");
         let canonical = if bits { name.to_owned() } else { name.replace(' ', "-") };
-        // Another operation on the bytes is another work.
+        // A different operation on the bytes is a different workload.
         let option =
             |name: &'static str| if self.command.has(name) { format!("{name} ") } else { String::new() };
         let evp = if self.evp(name) && !bits { "-evp " } else { "" };
@@ -309,7 +309,7 @@ impl Reader for SpeedReader {
             if !self.seen.insert(name.clone()) {
                 return Fit::Over;
             }
-            // A cut row.
+            // A truncated row.
             if rates.len() < self.sizes.len() {
                 return Fit::Between;
             }
@@ -318,7 +318,7 @@ impl Reader for SpeedReader {
             if fields[0].starts_with('D') && again {
                 return Fit::Over;
             }
-            // The sum over several processes is in a table after it.
+            // With several processes, a table with the sum follows.
             let several = self.sent || self.forked > 0 && !self.command.has("-mr");
             if several && fields[0].starts_with('F') {
                 let why = "this may be the result of a single process out of several";

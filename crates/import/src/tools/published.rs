@@ -19,7 +19,7 @@ pub(super) const PUBLISHED: Tool = Tool {
 #[derive(Default)]
 struct PublishedReader {
     source: Option<String>,
-    /// Facts of the inventory so far.
+    /// Number of inventory facts so far.
     facts: usize,
 }
 
@@ -88,11 +88,11 @@ pub(crate) fn take(metric: &Definition, figure: Result<Measurement, Why>, line: 
 /// Why a line is neither a result nor a fact.
 type Why = String;
 
-/// `counts.packages = 2`: its path, and the inventory with it.
+/// Parses `counts.packages = 2`: returns the path, and the inventory with the fact added.
 fn take_fact(text: &str, machine: &Machine) -> Result<(Vec<String>, Machine), Why> {
     let (path, value) =
         text.split_once('=').ok_or("use machine.PATH = VALUE, as in machine.counts.packages = 2")?;
-    // `memory_devices[0].ranks` is `memory_devices.0.ranks`.
+    // `memory_devices[0].ranks` becomes `memory_devices.0.ranks`.
     let path = path.trim().replace('[', ".").replace(']', "");
     let path: Vec<String> = path.split('.').map(str::to_owned).collect();
     let (last, value) = (path.last().map_or("", String::as_str), value.trim());
@@ -103,7 +103,7 @@ fn take_fact(text: &str, machine: &Machine) -> Result<(Vec<String>, Machine), Wh
     } else if (last == "bytes" || last.ends_with("_bytes")) && !value.starts_with('[') {
         Value::from(units::parse_bytes(value).map_err(|error| error.to_string())?)
     } else {
-        // A list of numbers may be without brackets.
+        // A list of numbers may lack brackets.
         let list: Option<Vec<u64>> = value.split(',').map(|number| number.trim().parse().ok()).collect();
         match list.filter(|list| list.len() > 1) {
             Some(list) => Value::from(list),
@@ -111,7 +111,7 @@ fn take_fact(text: &str, machine: &Machine) -> Result<(Vec<String>, Machine), Wh
         }
     };
     if parsed.as_u64() == Some(0) {
-        return Err("0 cannot be".to_owned());
+        return Err("0 is not possible".to_owned());
     }
     if parsed.as_f64().is_some_and(|number| !is_possible(&path, number)) {
         return Err(format!("{value} is out of range"));
@@ -123,7 +123,7 @@ fn take_fact(text: &str, machine: &Machine) -> Result<(Vec<String>, Machine), Wh
     let machine: Machine =
         serde_json::from_value(whole).map_err(|error| format!("{value} is not a valid value: {error}"))?;
     let back = serde_json::to_value(&machine).map_err(|error| error.to_string())?;
-    // What is not part of an inventory does not come back.
+    // A value that is not part of the inventory is lost in the conversion.
     match back.pointer(&format!("/{}", path.join("/"))) {
         Some(_) => Ok((path, machine)),
         None => {
@@ -178,7 +178,7 @@ pub(crate) fn parse_figure(metric: &'static Definition, rest: &str) -> Result<Me
     parse_words(metric, &split_words(rest)?)
 }
 
-/// The same, from the words of the line. A word that begins with + is a detail.
+/// Like [`parse_figure`], from the words of the line. A word that begins with + is a detail.
 pub(super) fn parse_words(metric: &'static Definition, words: &[String]) -> Result<Measurement, Why> {
     let mut words = words.iter();
     let number = words.next().ok_or("the value is missing")?;
@@ -211,7 +211,7 @@ pub(super) fn parse_words(metric: &'static Definition, words: &[String]) -> Resu
                 let known = metric.keys.iter().find(|known| known.name() == key).ok_or_else(|| {
                     let keys: Vec<&str> = metric.keys.iter().map(|label| label.name()).collect();
                     let (name, keys) = (metric.name, keys.join(", "));
-                    format!("{name} has no key {key}; it has {keys}, method, note, doubt")
+                    format!("{name} has no key {key}; its keys: {keys}, method, note, doubt")
                 })?;
                 m.labels = m.labels.with_label(*known, parse_label(key, value)?);
             }
@@ -258,7 +258,7 @@ fn convert<'a>(number: &str, unit: &'a str, metric: &Definition) -> Option<(f64,
     let (work, seconds) = match unit.rsplit_once('/') {
         Some((work, "s")) => (work, 1.0),
         Some((work, "min")) => (work, 60.0),
-        // New orders per minute of TPC-C.
+        // TPC-C: new orders per minute.
         None if unit == "tpmC" => ("new orders", 60.0),
         _ => return None,
     };
@@ -272,14 +272,14 @@ fn scale(number: &str, unit: &str, into: &str) -> Option<f64> {
     plain(number, exponent).map(|value| value * factor)
 }
 
-/// A number, perhaps with commas between groups of digits, times a power of ten.
+/// A number, possibly with commas between groups of digits, times a power of ten.
 fn plain(number: &str, exponent: i32) -> Option<f64> {
     let bare = number.replace(',', "");
     if bare != number {
         return numbers::parse_whole(number).and_then(|_| numbers::parse_scaled(&bare, exponent));
     }
     let value = numbers::parse_plain(number)?;
-    // Read as one number, it is rounded once; one that already has an exponent is not.
+    // Parsed as a single number, the value is rounded only once, unless it already has an exponent.
     let scaled = format!("{number}e{exponent}").parse().unwrap_or(value * 10_f64.powi(exponent));
     Some(scaled).filter(|value: &f64| value.is_finite())
 }

@@ -18,7 +18,7 @@ fn row(text: &str, exponent: i32) -> Option<(&'static str, f64, f64)> {
 }
 
 /// The unit of the rates below `Function    Best Rate MB/s  Avg time …`, of HPCC `Function      Rate (GB/s)   Avg time …`, as a
-/// power of ten; inside, `None` for an unknown one.
+/// power of ten; the inner `None` is an unknown unit.
 fn head(text: &str) -> Option<Option<i32>> {
     let units = [("MB/s", 6), ("GB/s", 9)];
     let unit = || units.iter().find(|(unit, _)| text.contains(unit)).map(|(_, exponent)| *exponent);
@@ -33,7 +33,7 @@ pub(super) const MC_CALPIN: Tool = Tool {
     name: "STREAM",
     opens: |line, command| {
         let text = line.text.trim();
-        // Its first line is a rule, which many texts have.
+        // STREAM's first line is a ruler, which is common in texts.
         let rule = text.len() == 61 && text.bytes().all(|b| b == b'-');
         let asked = || command.is_some_and(|command| command.text.contains("stream"));
         rule && asked() || text.starts_with(VERSION) || head(text).is_some() || row(text, 6).is_some()
@@ -46,7 +46,7 @@ pub(super) const MC_CALPIN: Tool = Tool {
 
 const VERSION: &str = "STREAM version";
 
-/// Its other lines.
+/// Lines without values.
 const TALK: &str = "Memory per array|Total memory|Each kernel will|The *best*|will be used to compute|Your clock \
     granularity|Each test |(= |Increase the size|you are not getting|WARNING|For best results|precision of your|\
     Checking|The total memory|Printing one line|Solution Validates|-----";
@@ -70,7 +70,7 @@ struct StreamReader {
     /// The unit of the rates, if there is a head.
     unit: Option<Option<i32>>,
     begun: bool,
-    /// Number of the lines around the number of threads that were found.
+    /// How many of the lines next to the number of threads were found.
     said: usize,
     failed: bool,
 }
@@ -108,7 +108,7 @@ impl Reader for StreamReader {
     }
 
     fn end(&mut self, sink: &mut Sink) {
-        // Built without OpenMP it has one thread, and prints no threads: they would be between these lines.
+        // Built without OpenMP, STREAM has one thread and omits the thread count between these lines.
         let number = |name: &str| self.numbers.get(name).copied();
         let elements = number("elements");
         let alone = elements.filter(|_| self.said == 2).map(|_| 1);
@@ -136,7 +136,7 @@ impl Reader for StreamReader {
                 .with_detail(detail::AVERAGE_SECONDS, *average)
                 .with_known_detail(detail::VERSION, self.version.as_deref())
                 .with_known_detail(detail::ARRAY_BYTES, bytes);
-            // The compiler decides whether its stores bypass the caches, and it is not printed.
+            // The output does not show whether the compiler used stores that bypass the caches.
             m.method = Some("STREAM".to_owned());
             sink.add_figure(m, line.line());
         }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use crate::reading::*;
 
-/// Its messages.
+/// stress-ng.
 pub(super) const STRESS_NG: Tool = Tool {
     name: "stress-ng",
     opens: |line, command| message(line.text).is_some() || brief(line.text).is_some() && asked(command),
@@ -19,7 +19,7 @@ fn message(text: &str) -> Option<&str> {
     parse_whole(process).map(|_| message.trim())
 }
 
-/// What remains of it with `--log-brief`.
+/// The message as printed with `--log-brief`.
 fn brief(text: &str) -> Option<&str> {
     let text = text.trim();
     (message(text).is_none() && !text.is_empty()).then(|| text.strip_prefix("stress-ng: ").unwrap_or(text))
@@ -64,7 +64,7 @@ impl Reader for TextReader {
         } else if let Some((name, value, what, exponent)) = own_figure(message).filter(|_| self.own) {
             let place = Labels::new().with_label(Label::Workload, format!("stress-ng --{name} {what}"));
             let m = Measurement::exact(metrics::WORKLOAD_THROUGHPUT, place, vec![value]);
-            // What is not a rate has no metric.
+            // Only rates have a metric.
             if exponent > 0 || what.contains("per sec") {
                 sink.add_figure(m.with_detail(detail::WORK, if exponent > 0 { "B" } else { what }), line);
             }
@@ -76,7 +76,7 @@ impl Reader for TextReader {
             let numbers = scan::all(rest.split_whitespace(), parse_plain).filter(|_| self.in_table);
             self.in_table = numbers.is_some();
             if let Some(&[_, _, user, system, rate, _, ..]) = numbers.as_deref() {
-                // As in its command line: other instances are other work.
+                // As in the command line: another number of instances is another workload.
                 let instances = self.instances.get(name).map(|count| format!(" {count}")).unwrap_or_default();
                 let name = format!("stress-ng --{name}{instances}");
                 let place = Labels::new().with_label(Label::Workload, name.as_str());

@@ -1,7 +1,7 @@
 //! sysbench 0.4, 0.5, 1.0 and 1.1: its tests of CPU, memory, threads, mutexes and files, and its database workloads.
 //!
-//! Its memory test writes one block repeatedly, which measures a cache instead of memory bandwidth: its result becomes the throughput of a
-//! workload that counts bytes.
+//! The memory test writes one block repeatedly, which measures a cache instead of memory bandwidth. Its result is stored as the throughput
+//! of a workload that counts bytes.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use record::command_line::CommandLine;
 
 use crate::reading::*;
 
-/// Its output and options, defined in `sysbench.txt`.
+/// Output lines and options of sysbench, defined in `sysbench.txt`.
 fn rows(kinds: &'static str) -> impl Iterator<Item = [&'static str; 4]> {
     scan::rows::<4>(include_str!("sysbench.txt")).filter(move |[kind, ..]| scan::is_one_of(kind, kinds))
 }
 
-/// Its other lines.
+/// Lines without values.
 const TALK: &str = include_str!("sysbench_talk.txt");
 
 /// `sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)`, `sysbench 0.5:  multi-threaded system evaluation benchmark`
@@ -48,7 +48,7 @@ struct SysbenchReader {
     figures: BTreeMap<&'static str, (f64, PendingLine)>,
     settings: BTreeMap<&'static str, String>,
     latencies: BTreeMap<String, f64>,
-    /// Means of its threads: events, and seconds within them.
+    /// Means over threads: events, and seconds spent in events.
     of_threads: [Option<f64>; 2],
     begun: bool,
     /// Whether the last line of a run was read.
@@ -77,7 +77,7 @@ impl SysbenchReader {
     fn set(&mut self, name: &'static str, value: Option<f64>, line: Line) -> Fit {
         let Some(value) = value else { return Fit::Between };
         match self.figures.insert(name, (value, line.into())) {
-            // The memory test prints it twice.
+            // The memory test prints the rate twice.
             Some((known, _)) if name != "eps" || known != value => Fit::Over,
             _ => Fit::Taken,
         }
@@ -105,14 +105,14 @@ impl SysbenchReader {
         Fit::Taken
     }
 
-    /// The value of an option, which older versions have under other names.
+    /// The value of an option, which may have another name in older versions.
     fn option(&self, name: &'static str) -> Option<&str> {
         let others = rows("alias").filter(|[_, known, ..]| *known == name).map(|[_, _, other, _]| other);
         self.command.option(&others.chain([name]).collect::<Vec<_>>())
     }
 
-    /// The name under which runs of this test are compared, made from the settings that determine the work per event; and the reason why it is
-    /// unreliable if these are unknown.
+    /// The name under which runs of this test are compared, built from the settings that determine the work per event; and, if these are
+    /// unknown, the reason why the name is unreliable.
     fn workload(&self) -> (String, Option<String>) {
         let named =
             || self.command.words.iter().skip(1).find(|word| !word.starts_with('-') && *word != "run");
@@ -133,17 +133,17 @@ impl SysbenchReader {
         let known = rows("option").any(|[_, of, ..]| of == test);
         for (option, setting) in of_test.chain(of_databases.into_iter().filter(|_| !known)) {
             let given = self.settings.get(setting).map(String::as_str);
-            // Its default is unknown.
+            // The default is unknown.
             let asked = || self.option(option).filter(|value| setting.is_empty() && *value != "seq");
             name.extend(given.or_else(asked).map(|value| format!(" {option}={value}")));
         }
         (name, None)
     }
 
-    /// Whether the run ended after a given number of events, so that its time shows the speed; otherwise it ran for a given time.
+    /// Whether the run ended after a given number of events, in which case its time shows the speed; otherwise, it ran for a fixed time.
     fn counted(&self) -> bool {
         let option = |name| self.option(name).and_then(parse_plain);
-        // Up to 0.5 the default was 10,000 events.
+        // Up to version 0.5, the default was 10,000 events.
         let old = match &self.version {
             Some(version) => version.starts_with("0."),
             None => !self.figures.contains_key("eps") && self.test == Some("cpu"),
@@ -205,7 +205,7 @@ impl Reader for SysbenchReader {
         let paced = self.settings.get("paced").map(|rate| rate.trim_end_matches("/sec"));
         let doubt = doubt.or(paced.map(|rate| format!("limited to {rate} per second")));
         let threads = self.settings.get("threads").and_then(|threads| parse_whole(threads));
-        // Without its head the events of one thread show how many threads made them.
+        // Without the head, the number of threads is derived from the events of one thread.
         let [of_one, within] = self.of_threads;
         let all = self.figures.get("events").map(|(events, _)| *events);
         let counted = all.zip(of_one).map(|(all, one)| all / one).filter(|threads| *threads >= 1.0);
@@ -245,7 +245,7 @@ impl Reader for SysbenchReader {
         } else if let Some((value, line)) = figure("eps") {
             push(&workload, *value, line, "events", None);
         } else if let Some(((seconds, line), events)) = seconds.zip(events) {
-            // Since 1.0 both print their own rate.
+            // Since 1.0, both tests print their own rate.
             let newer = self.version.as_deref().is_some_and(|version| !version.starts_with("0."));
             if self.test == Some("memory") || self.test == Some("cpu") && newer {
                 let why = "the line with the rate is missing";

@@ -32,7 +32,7 @@ pub fn run(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
     match (done, asked.exit) {
         (Err(failure), Some(exit)) => {
             output::complain(&failure.to_string());
-            // What the line cannot say is not lost on who reads standard output alone.
+            // Readers of standard output alone also learn that the check failed.
             if exit != Exit::Slurm {
                 output::print("unknown: the check could not run\n")?;
             }
@@ -70,7 +70,7 @@ fn check(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
     Ok(code(check.outcome, asked.exit))
 }
 
-/// Whether results of this machine are comparable with the baseline's.
+/// Whether results of this machine are comparable with those of the baseline.
 fn passport(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
     let (classes, name) = baselines(options, asked)?;
     let found = machine::inspect(&Root::live());

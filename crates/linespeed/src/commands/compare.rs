@@ -17,7 +17,7 @@ use crate::sources;
 
 /// Above this number of records, only the parts needed for a comparison are kept in memory.
 const MANY: usize = 16;
-/// Up to this number of records, a comparison suggests what to run for more shared results.
+/// Up to this number of records, a comparison suggests a command that yields more shared results.
 const FEW: usize = 4;
 
 /// Compares records and prints the result, as a page, JSON or CSV if requested.

@@ -25,7 +25,7 @@ pub fn completions(shell: Shell) -> Result<u8, Failure> {
     output::print(&text).map(|()| 0)
 }
 
-/// Completions that clap_complete omits for fish: the values of positional arguments.
+/// Completions for the values of positional arguments, which clap_complete omits for fish.
 fn fish_arguments(definition: &clap::Command) -> String {
     let mut text = String::new();
     for command in definition.get_subcommands() {
@@ -47,7 +47,7 @@ fn fish_arguments(definition: &clap::Command) -> String {
 /// The definition with the valid names of each argument. The parser does not use these names, because its own errors for wrong names are
 /// more informative.
 fn with_names(definition: clap::Command) -> clap::Command {
-    // Names of the definition live as long as the program, which ends when they are printed.
+    // Names in the definition must live as long as the program, which exits after printing them.
     let recipes = recipes::list_all(files::recipes().as_deref());
     let places: [(&str, &str, Vec<&str>); 6] = [
         ("quiet", "knobs", ::quiet::knobs::KNOBS.iter().map(|knob| knob.name).collect()),
@@ -66,7 +66,7 @@ fn with_names(definition: clap::Command) -> clap::Command {
 /// Prints the main manual page on standard output, or writes all pages to a directory.
 pub fn man(folder: Option<&Path>) -> Result<u8, Failure> {
     let mut definition = options::definition();
-    // Gives every command its whole name and the options that all have.
+    // Adds the full name and the shared options to every command.
     definition.build();
     let Some(folder) = folder else {
         return output::print(&page(definition)?).map(|()| 0);
@@ -74,7 +74,7 @@ pub fn man(folder: Option<&Path>) -> Result<u8, Failure> {
     files::create(folder)?;
     let mut pages = vec![("linespeed".to_owned(), definition)];
     while let Some((name, command)) = pages.pop() {
-        // What help prints stands in the pages.
+        // The man pages contain the help text.
         let below = command.get_subcommands().filter(|one| one.get_name() != "help");
         pages.extend(below.map(|one| (format!("{name}-{}", one.get_name()), one.clone())));
         files::write(&folder.join(format!("{name}.1")), &page(command.display_name(name))?)?;
@@ -86,7 +86,7 @@ pub fn man(folder: Option<&Path>) -> Result<u8, Failure> {
 fn page(command: clap::Command) -> Result<String, Failure> {
     let failed = |error| Failure::Output { path: None, error, way_out: "" };
     let sections = options::manual_sections(command.get_name());
-    // Its sections stand below under their usual names.
+    // Its sections follow below, under their usual names.
     let command = command.after_help(Reset).after_long_help(Reset).mut_args(|arg| arg.hide_short_help(false));
     let command = command.mut_subcommands(|one| {
         let hidden = one.is_hide_set() || one.get_name() == "help";

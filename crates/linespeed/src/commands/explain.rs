@@ -19,7 +19,7 @@ pub fn run(options: &Options, name: Option<&str>) -> Result<u8, Failure> {
         let forms = View::new(|screen| terminal::glossary(screen, glossary.terms()));
         return hand_out(options, &forms).map(|()| 0);
     };
-    // A headline is what the reader saw: it comes before the inventory's word of that name.
+    // Readers see headlines, so a headline takes precedence over an inventory term of the same name.
     let own = glossary.find(name);
     let headline = headline_metric(name).and_then(|metric| glossary.find(metric.name()));
     match headline.or(own) {
@@ -44,7 +44,7 @@ pub fn run(options: &Options, name: Option<&str>) -> Result<u8, Failure> {
                 (!names.is_empty()).then(|| format!("; {words} {}{end}", names.join(", ")))
             };
             let hint = hint(glossary.find_ending_in(name), "did you mean", "?")
-                .or_else(|| hint(glossary.find_containing(name), "it is part of:", "."))
+                .or_else(|| hint(glossary.find_containing(name), "it occurs in:", "."))
                 .or_else(|| glossary.find_nearest(name).map(|near| format!("; did you mean {near}?")))
                 .unwrap_or(".".to_owned());
             let words = format!("the glossary has no entry {name:?}{hint} All names: linespeed explain");

@@ -1,4 +1,4 @@
-//! `linespeed fix`: sets a finding's knob, measures before and after alternately, and restores or keeps it.
+//! `linespeed fix`: sets a finding's knob, measures alternately with the old and the new value, and keeps one of them.
 
 use ::drawn::fix::{self as drawn_fix, Fixed, Kept};
 use ::quiet::error::Error;
@@ -23,10 +23,10 @@ use crate::{output, sources};
 pub fn run(options: &Options, asked: &Fix) -> Result<u8, Failure> {
     let mut source = sources::read(&asked.record)?;
     sources::say_note(&source, &options.out);
-    // The numbers are those that `show` prints.
+    // The numbers are the ones that `show` prints.
     source.record.diagnosis = diagnose::diagnose(&source.record);
     let here = machine::inspect(&Root::live()).machine;
-    // One without names has this machine's pseudonym.
+    // A redacted record has this machine's pseudonym.
     let names = sources::names_of(&sources::host());
     if source.record.machine.hostname.as_ref().is_some_and(|name| names.contains(name)) {
         source.record.machine.hostname.clone_from(&here.hostname);
@@ -48,7 +48,7 @@ pub fn run(options: &Options, asked: &Fix) -> Result<u8, Failure> {
     }
     let stop = signals::install();
     let begin = |purpose| tuned_session::begin_value(options, fix.value, purpose);
-    // Whoever else holds knobs is heard of before minutes of measuring.
+    // Another session that holds the knobs is reported before minutes of measurement.
     begin(Purpose::Measuring)?.end();
     let proof = prove(options, asked, &fix, &|_| begin(Purpose::Measuring))?;
     if let Some(signal) = proof.interrupted {
@@ -85,7 +85,7 @@ fn measures(fix: &fix::Fix, asked: &Fix) -> Result<Text, FixError> {
             let (knob, fix) = (fix.value.knob.name(), format!("linespeed fix {}{of}", fix.number));
             Err(FixError::NoFix(format!(
                 "the gain of {knob} depends on the program: {fix} -- COMMAND measures your program, {fix} \
-                 --dry-run shows what would be written"
+                 --dry-run prints the planned changes"
             )))
         }
     }

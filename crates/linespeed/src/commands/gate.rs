@@ -21,7 +21,7 @@ pub(super) fn check_junit(path: Option<&PathBuf>) -> Result<(), Failure> {
 /// The results of the gate, or why there are none.
 pub(super) fn held(gate: Result<Gate, Ungated>) -> Held {
     gate.map_err(|ungated| match ungated {
-        Ungated::SameRecord => "all are the same record".to_owned(),
+        Ungated::SameRecord => "all arguments are the same record".to_owned(),
         Ungated::NothingShared { why: Some(why) } => format!("no matching results in common ({why})"),
         Ungated::NothingShared { why: None } => "no matching results in common".to_owned(),
         Ungated::NoInterval { figures } => format!(
@@ -31,7 +31,7 @@ pub(super) fn held(gate: Result<Gate, Ungated>) -> Held {
     })
 }
 
-/// Writes the `--junit` file even if nothing was compared, so that an older file is not mistaken for the result.
+/// Writes the `--junit` file even if nothing was compared; otherwise, an older file could be mistaken for the result.
 pub(super) fn write_junit(
     path: Option<&PathBuf>,
     gate: Option<&Held>,

@@ -46,7 +46,7 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
         && apart.len() > 1
     {
         let machines = count_noun(apart.len(), "machine");
-        output::complain(&format!("the headings separate {machines}; to split differently: --split REGEX"));
+        output::complain(&format!("the headings separate {machines}; for another split, use --split REGEX"));
         found = Ok(apart);
     }
     let mut machines = found.map_err(|error| refused(&error, import))?;
@@ -63,13 +63,13 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
     redact_all(options, &mut records)?;
     let destinations = choose_destinations(options, &records, &listed)?;
     let all = options.out.all || options.out.verbose;
-    // Each record of a text has what nobody understood of it; the report of everything shows it.
+    // Each record of a text contains the unrecognized lines; the full report shows them.
     if let Some(import) = records.first().and_then(|record| record.import.as_ref())
         && !(all || options.out.quiet_output)
     {
         complain(&import.not_understood);
     }
-    // Each is tried: what cannot be written is rescued.
+    // Every record is tried; one that cannot be written is saved elsewhere.
     let written: Vec<Result<_, Failure>> =
         destinations.iter().zip(&records).map(|((path, named), record)| keep(record, path, *named)).collect();
     let kept = written.into_iter().collect::<Result<Vec<(PathBuf, bool)>, Failure>>()?;
@@ -87,11 +87,11 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
         write_form(options, &forms)?;
     }
     print(options, &printed(&forms, options)?)?;
-    // That of the record with the worst finding.
+    // The exit code of the record with the worst finding.
     Ok(records.iter().map(|record| super::run::found_code(&options.measuring, record)).max().unwrap_or(0))
 }
 
-/// The location of a record, in words, and whether the same text was imported before.
+/// A description of a record's location, and whether the same text was imported before.
 fn place(options: &Options, (path, before): &(PathBuf, bool)) -> terminal::Kept {
     let place = shown(options, path);
     let here = files::state_folder().is_ok_and(|folder| path.parent() == Some(&folder));
@@ -120,7 +120,7 @@ fn read_text(importer: &mut Importer, path: &Path) -> Result<(), Failure> {
     let read = if path.as_os_str() == "-" {
         importer.read(STANDARD_INPUT, std::io::stdin())
     } else {
-        // A published machine's results are a record already.
+        // Results of a published machine are already a record.
         if let Some(name) = path.to_str().and_then(|path| path.strip_prefix(reference::PREFIX))
             && !path.exists()
         {

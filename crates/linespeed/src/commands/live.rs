@@ -1,4 +1,4 @@
-//! `linespeed live`: the CPU usage of a running machine, interval by interval.
+//! `linespeed live`: the activity and bottleneck of a running machine, interval by interval.
 
 mod kept;
 
@@ -85,7 +85,7 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
     }
     loop {
         if let Some(service) = &mut service {
-            // Between the last one's end and the next one's start a unit has no process.
+            // A unit has no process between the exit of one and the start of the next.
             let _ = service.refresh(&Root::live());
         }
         let length = (live.once.unwrap_or(live.interval), once);
@@ -129,7 +129,7 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
     printed.map(|()| interrupted.map_or(0, signal_code))
 }
 
-/// One interval: what limits the selected processes or the whole machine.
+/// One interval: the bottleneck of the selected processes or of the whole machine.
 fn look(
     watch: &mut Watch,
     mut service: Option<&mut Service>,
@@ -153,10 +153,10 @@ fn describe(of: &str, names: &[String]) -> String {
     if names.is_empty() { of.to_owned() } else { format!("{of} ({})", join_most(names, NAMED)) }
 }
 
-/// Notes that the probe is compared with its latency at the start, with this share of the CPUs busy.
+/// Notes that the probe's baseline is its latency at the start, when this share of the CPUs was busy.
 fn calibrated(busy: f64) -> Coverage {
     let reason = text!(
-        "calibrated at the start, with the CPUs {busy} busy",
+        "calibrated at the start, while the CPUs were {busy} busy",
         busy = text::Value::Rounded(Box::new(text::Value::Share(busy)), 2)
     );
     Coverage::degraded("memory probe", reason).with_remedy("run linespeed once while the machine is idle")
@@ -197,7 +197,7 @@ impl Shown {
     ) -> Result<(), Failure> {
         let (interval, bound, coverage) = match &mut self.names {
             None => (interval.clone(), bound.cloned(), keeping.coverage.clone()),
-            // First the interval: the others quote the names in it.
+            // The interval comes first, because the other parts quote names from it.
             Some(names) => (
                 redact_with(names.redact(interval, ".interval"))?,
                 redact_with(names.redact(&bound.cloned(), ".bound"))?,
@@ -207,7 +207,7 @@ impl Shown {
         let (interval, bound, coverage) = (&interval, bound.as_ref(), &coverage[..]);
         if let Some(path) = &options.out.prom {
             let text = report::prometheus::interval(interval, bound.map(|bound| &bound.by));
-            // A disk that is full now may have room later.
+            // A full disk may have space later.
             match files::refresh(path, &text).map_err(|failure| failure.with_way_out(PROM_WAY_OUT)) {
                 Err(failure) if live.once.is_some() => return Err(failure),
                 Err(failure) if !self.said => {

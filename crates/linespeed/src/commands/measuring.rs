@@ -27,7 +27,7 @@ pub struct Measuring<'a> {
     began: Instant,
     /// Other processes during the run, if known.
     pub beside: Option<Beside>,
-    /// Processes that do not count as others.
+    /// Processes that do not count as other processes.
     pub own: Vec<i32>,
     looks: bool,
     tuned: Option<TunedSession>,
@@ -57,7 +57,7 @@ impl<'a> Measuring<'a> {
         Ok(measuring)
     }
 
-    /// The same for a command, which has no depths. If the machine is not displayed, it is not inspected, because inspection takes longer
+    /// The same for a command, which has no depth. The machine is inspected only if it will be displayed, because inspection takes longer
     /// than many commands.
     pub fn of_command(options: &'a Options, short: bool, looks: bool) -> Result<Self, Failure> {
         let (began, record) = (Instant::now(), new_record());
@@ -80,7 +80,7 @@ impl<'a> Measuring<'a> {
         let mut watch = self.beside;
         let mut beside = watch.as_mut().map(|watch| watch.until_now(&self.own)).unwrap_or_default();
         let after = self.looks.then(|| machine::snapshot_since(&Root::live(), &self.found.snapshot));
-        // Of a command's runs it was asked meanwhile.
+        // While a command ran, other processes were sampled already.
         if let (Some(watch), Some(_)) = (watch, self.record.mode) {
             let curve = ceilings::of_this_machine().map(|known| known.curve).unwrap_or_default();
             watch.ask(&mut beside, Hierarchy { machine: &self.found.machine, curve: &curve });

@@ -24,7 +24,7 @@ const SECONDS: (f64, f64, f64) = (6.0, 15.0, 60.0);
 /// Times the layers and reports.
 pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     let stop = signals::install();
-    // Wrong usage is shown before anything is turned.
+    // Wrong usage is reported before any setting is changed.
     let cpus = chosen_cpus(options, os::pin::allowed())?;
     let guests = match overhead.guests()? {
         Vm::None => Guests::None,

@@ -34,7 +34,7 @@ pub fn run(options: &Options, asked: &Records) -> Result<u8, Failure> {
             let named = asked.record.as_deref().unwrap_or(record::source::HERE);
             let path = PathBuf::from(sources::read(named)?.from);
             files::label_record(label, &path)?;
-            // Who names no record learns which one it is.
+            // If no record was specified, the name of the chosen record is printed.
             let said = format!("{label}: {}\n", crate::redaction::shown(options, &path));
             if asked.record.is_none() { output::print(&said).map(|()| 0) } else { Ok(0) }
         }
@@ -51,7 +51,7 @@ fn find(folders: &[PathBuf], name: &str) -> Result<Entry, Failure> {
     let all = store::list(folders, files::save_index);
     let known = all.into_iter().find(|one| std::fs::canonicalize(&one.path).is_ok_and(|real| real == path));
     known.ok_or_else(|| {
-        let ways_out = "linespeed records lists all, linespeed records RECORD --label NAME labels one";
+        let ways_out = "to list all: linespeed records; to label one: linespeed records RECORD --label NAME";
         Failure::Cannot(format!("{name}: no such record is saved on this machine; {ways_out}"))
     })
 }

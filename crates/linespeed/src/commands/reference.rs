@@ -46,7 +46,7 @@ fn list(options: &Options) -> Result<u8, Failure> {
 
 /// Compares a record's results, or a single result in one line, with published results.
 fn like(options: &Options, argument: &str, among: Option<&Path>) -> Result<u8, Failure> {
-    // A record's name has no result in it.
+    // The name of a record contains no result.
     let is_line = argument.contains(char::is_whitespace) && !sources::locate(argument).exists();
     let found = if is_line && among.is_none() {
         diagnose::like_line(argument).map_err(|why| Failure::Cannot(why.to_string()))?

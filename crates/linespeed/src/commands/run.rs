@@ -1,4 +1,4 @@
-//! The main job, and `linespeed run`: inspect, measure, diagnose, report, and save a record and a page.
+//! The default run, and `linespeed run`: inspect, measure, diagnose, report, and save a record and a page.
 
 use machine::Root;
 use measure::{Depth, MEASUREMENTS, Measure, Wakeups, list};
@@ -12,7 +12,7 @@ use crate::options::{self, Options, Run, WakeupForms};
 use crate::progress::Shown;
 use os::signals;
 
-/// The main job: runs all measurements and writes a page.
+/// The default run: runs all measurements and writes a page.
 pub fn everything(options: &Options) -> Result<u8, Failure> {
     measure_and_report(options, MEASUREMENTS.to_vec(), options.measuring.depth(), None)
 }

@@ -40,7 +40,7 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
 
     let mut job = match recipe {
         Some(recipe) => {
-            // Small in a quick run, and as --set shows.
+            // Small in a quick run, and shown as with --set.
             let values = recipe.values(options.measuring.quick, &scale.set).map_err(Failure::Usage)?;
             Job { values, recipe, ignore_failure: false }
         }
@@ -53,7 +53,7 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
         rounds: repeats,
         timeout: scale.timeout,
         memory: memory.into_iter().flatten().min(),
-        // PATH with the folders of servers, which are not on everybody's.
+        // PATH plus the directories of server programs, which are missing in many users' PATH.
         environment: vec![("PATH".into(), std::env::join_paths(needs::search_path()).unwrap_or_default())],
     };
     let mut progress = Shown::new(&options.out, &job.recipe.name, 0.0);
@@ -141,7 +141,7 @@ impl Observer for Shown<'_> {
     fn trial_done(&mut self, seconds: f64, run: &Run) {
         let wall = run.seconds.iter().copied().fold(0.0, f64::max);
         self.verbose(&format!(
-            "trial on one CPU: {}, {} of memory; all runs take about {}",
+            "trial on one CPU: {}, {} of memory; all runs will take about {}",
             record::units::figure(wall, "s"),
             record::units::bytes(run.usage.max_rss_bytes),
             record::units::figure(seconds, "s")

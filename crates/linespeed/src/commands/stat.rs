@@ -1,4 +1,4 @@
-//! `linespeed stat`: determines what limits a command.
+//! `linespeed stat`: determines the bottleneck of a command.
 //!
 //! The command uses standard output and standard error; the report follows on standard error.
 
@@ -36,10 +36,10 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     let usable = chosen.len();
     let found = stat.pid.iter().map(|pid| Attached::find(*pid)).collect::<Result<Vec<Attached>, _>>();
     let attached = found.map_err(|error| Failure::Cannot(error.to_string()))?;
-    // perf's text shows nothing of the machine.
+    // perf's format contains nothing about the machine.
     let mut measuring = Measuring::of_command(options, true, !stat.perf())?;
     let found = (!stat.perf()).then_some(&measuring.found);
-    // After the guardian, which has to outlive what this one ends.
+    // Created after the guardian, which has to outlive the processes ended here.
     let guard = Guard::prepared(None);
     let env = [guard.variable()];
     let words = attached.iter().flat_map(|process| process.argv.clone()).collect::<Vec<_>>();
@@ -80,7 +80,7 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
         let runs = Runs { done: vec![watched], refused: None, interrupted: None, looks: None };
         (runs, attached.iter().map(|process| process.cpus.len()).max().unwrap_or(1))
     };
-    // It ends beside our own work on what was seen.
+    // It ends while linespeed evaluates the results.
     guard.dismiss();
     let mut outcome = describe(&runs, &job, stat.runs(), usable.max(1));
     outcome.coverage.append(&mut probed.coverage);
@@ -113,7 +113,7 @@ fn probe_rounds(stat: &Stat) -> usize {
     if stat.runs() > 1 { stat.runs() as usize } else { probe::fewest_rounds() }
 }
 
-/// Runs the command with each change, silently, after its normal run, which took `seconds`.
+/// Runs the command with each change and without output, after its normal run, which took `seconds`.
 fn probe_command(
     job: &Job,
     options: &Options,
@@ -125,7 +125,7 @@ fn probe_command(
     let rounds = probe_rounds(stat);
     let left = record::units::figure(seconds * (rounds * probe::MOST_WAYS) as f64, "s");
     let of = record::phrase::count_noun(rounds, "round");
-    output::notice(&options.out, &format!("probing in {of}, at least {left}; Ctrl-C stops probing"));
+    output::notice(&options.out, &format!("probing in {of} for at least {left}; Ctrl-C stops probing"));
     let mut tell_left = |seconds: f64| {
         if seconds >= turns::SHORT_WAIT {
             let left = record::units::figure_to(seconds, "s", 2);

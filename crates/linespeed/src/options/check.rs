@@ -27,7 +27,7 @@ pub struct Check {
     pub root: Option<PathBuf>,
 }
 
-/// Who reads the exit code.
+/// The monitoring system that reads the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Exit {
     /// Slurm's prolog or HealthCheckProgram: 1 if a setting differs, else 0, even without a baseline

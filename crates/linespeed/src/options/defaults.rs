@@ -55,7 +55,7 @@ pub fn complete(
             return Err(refused(&format!("there is no option {flag}")));
         }
         let Some(arg) = find(taken_by) else { continue };
-        // More words would be arguments, or a command to run.
+        // Further words would be arguments, or a command to run.
         if let Some(more) = default.words.get(1 + most_values(&arg, first)) {
             return Err(refused(&format!("unexpected value {more} for {flag}")));
         }
@@ -75,7 +75,7 @@ pub fn complete(
                 line = longer;
                 added.push(id.clone());
             }
-            // What stands there goes before it.
+            // Options in the variable precede those in the file.
             Err(error) if error.kind() == ErrorKind::ArgumentConflict => {}
             Err(error) => {
                 let text = error.render().to_string();
@@ -96,7 +96,7 @@ fn position(line: &[OsString], name: &str, whole: &Command) -> usize {
 
 fn is_called(arg: &clap::Arg, flag: &str) -> bool {
     let long = arg.get_long().is_some_and(|long| flag.strip_prefix("--") == Some(long));
-    // Behind the letter its value, and no other option.
+    // The letter is followed by its value, not by another option.
     let short = |short: char| {
         let rest = flag.strip_prefix('-').and_then(|rest| rest.strip_prefix(short));
         rest.is_some_and(|rest| rest.is_empty() || arg.get_action().takes_values())

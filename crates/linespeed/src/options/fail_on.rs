@@ -1,4 +1,4 @@
-//! `--fail-on`: what makes a command exit with 1.
+//! `--fail-on`: the conditions under which a command exits with 1.
 
 use std::path::PathBuf;
 

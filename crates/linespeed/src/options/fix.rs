@@ -14,10 +14,10 @@ pub struct Fix {
     /// Keep the new value until linespeed quiet --restore
     #[arg(long)]
     pub keep: bool,
-    /// Print what would be written; change nothing
+    /// Print the planned changes; change nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Rounds before and after [default: as needed]
+    /// Rounds of measurement [default: as needed]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub rounds: Option<u32>,
     /// Measure this command's time instead of the finding's metric

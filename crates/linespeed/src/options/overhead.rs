@@ -40,7 +40,7 @@ pub enum Vm {
     None,
     /// A minimal KVM guest, in user mode and kernel mode
     Raw,
-    /// The same, and a kernel under QEMU with linespeed as its first process
+    /// Also a guest kernel in QEMU, with linespeed as its init process
     Full,
 }
 
@@ -49,10 +49,10 @@ impl Overhead {
     ///
     /// # Errors
     ///
-    /// A kernel or module given without a guest that uses it.
+    /// A kernel or module is specified, but the full guest is not.
     pub fn guests(&self) -> Result<Vm, Failure> {
-        let kernel = self.vm_kernel.as_ref().map(|_| "--vm-kernel names the kernel");
-        let module = self.vm_module.as_ref().map(|_| "--vm-module names the kernel module");
+        let kernel = self.vm_kernel.as_ref().map(|_| "--vm-kernel specifies the kernel");
+        let module = self.vm_module.as_ref().map(|_| "--vm-module specifies the module");
         match (self.vm, kernel.or(module)) {
             (None, Some(_)) => Ok(Vm::Full),
             (Some(Vm::None | Vm::Raw), Some(names)) => {

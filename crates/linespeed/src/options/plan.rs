@@ -21,7 +21,7 @@ pub struct Plan {
           conflicts_with_all = ["form", "all"])]
     pub tool: Option<String>,
     /// Run COMMAND as planned and unpinned, and compare
-    // That it goes with neither a record nor --as is told by the command: clap's usage line would show the record.
+    // The command itself rejects it together with a record or --as: clap's usage line would show the record.
     #[arg(long)]
     pub verify: bool,
     /// Rounds of --verify

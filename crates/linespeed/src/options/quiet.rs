@@ -13,13 +13,13 @@ pub struct Quiet {
     /// Set the knobs until --restore
     #[arg(long, conflicts_with_all = ["restore", "status", "command", "all"])]
     pub apply: bool,
-    /// Print what would be written; write nothing
+    /// Print the planned changes; change nothing
     #[arg(long, conflicts_with_all = ["restore", "status", "all"])]
     pub dry_run: bool,
     /// Restore the original values
     #[arg(long, conflicts_with_all = ["status", "knobs", "command", "all"])]
     pub restore: bool,
-    /// Show what is set, and by whom
+    /// Show set knobs and their owner
     #[arg(long, conflicts_with_all = ["knobs", "command", "all"])]
     pub status: bool,
     /// Measure each knob's gain

@@ -41,14 +41,14 @@ pub fn parse() -> Result<Asked, Failure> {
 
 /// Reads arguments; the first is the program.
 pub(super) fn read(arguments: Vec<OsString>) -> Result<(Options, clap::ArgMatches), clap::Error> {
-    // Helps and complaints name what all have and hide what is idle.
+    // Help and error messages list the shared options and hide those that do not apply.
     let mut whole = definition();
     let matches = whole.try_get_matches_from_mut(arguments)?;
     let options = Options::from_arg_matches(&matches).map_err(|error| error.format(&mut whole))?;
     Ok((options, matches))
 }
 
-/// Flags of perf stat and hyperfine that a command lacks, and their replacement.
+/// Flags of perf stat and hyperfine that a command lacks, and their replacements.
 const OF_OTHERS: &str = include_str!("of_others.txt");
 
 /// An error in one line: clap's first paragraph, the remedy, and which help to read.
@@ -155,10 +155,10 @@ pub fn definition() -> clap::Command {
         _ if all.find_subcommand(name).is_none() => all,
         _ => all.mut_subcommand(name, |command| with_help(command, text)),
     });
-    // To users of perf stat -a is the whole system.
+    // For users of perf stat, -a means the whole system.
     let every_table = all.get_arguments().find(|arg| arg.get_id() == "all").cloned();
     let mut all = all.mut_subcommand("stat", |stat| stat.args(every_table.map(|arg| arg.short(None))));
-    // Only then have the commands the flags that all take.
+    // Only after this do the commands have the shared flags.
     all.build();
     let names: Vec<String> = all.get_subcommands().map(|command| command.get_name().to_owned()).collect();
     names.iter().fold(all, |all, name| all.mut_subcommand(name, |command| hide_idle(command, name)))

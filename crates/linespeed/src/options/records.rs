@@ -30,7 +30,7 @@ pub struct Records {
 pub enum RecordsAction {
     /// Remove records with their pages and labels
     Rm {
-        /// Listed names, labels, or files in the state directory
+        /// Record names, labels, or files in the state directory
         #[arg(required = true, value_name = "RECORD")]
         records: Vec<String>,
     },
@@ -39,7 +39,7 @@ pub enum RecordsAction {
         /// Records to keep per host
         #[arg(long, value_name = "N")]
         keep: usize,
-        /// Print what would be removed
+        /// List the records to remove
         #[arg(long)]
         dry_run: bool,
     },
@@ -113,7 +113,7 @@ pub struct Import {
 /// How wake-ups are measured, with cyclictest's options.
 #[derive(Debug, Args, Default)]
 pub struct WakeupOptions {
-    /// Measure wake-up latency this long (cyclictest -D)
+    /// Measure wake-up latency for TIME (cyclictest -D)
     #[arg(long = "for", value_name = "TIME", value_parser = super::duration)]
     pub time: Option<std::time::Duration>,
     /// Wake-up interval in µs (cyclictest -i) [default: 1000]

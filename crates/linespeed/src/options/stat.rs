@@ -27,7 +27,7 @@ pub struct Stat {
     /// Print counts in perf stat's format
     #[arg(long, conflicts_with = "json")]
     pub perf_format: bool,
-    /// Separate fields, as perf stat -x
+    /// Field separator, as perf stat -x
     #[arg(short = 'x', value_name = "SEP", value_parser = separator, conflicts_with_all = ["perf_format", "json"])]
     pub separator: Option<String>,
     /// Find what limits the command, in 40 test runs
@@ -51,11 +51,11 @@ const BETWEEN: &str = ":::";
 const MOST: usize = 8;
 
 impl Stat {
-    /// The commands, one or several. `fails_on`: a gate is asked for.
+    /// The commands, one or several. `fails_on`: whether a gate is requested.
     ///
     /// # Errors
     ///
-    /// One is empty, there are too many, or an option does not support several.
+    /// A command is empty, there are too many commands, or an option does not support several.
     pub fn commands(&self, fails_on: bool) -> Result<Vec<&[OsString]>, Failure> {
         let commands: Vec<&[OsString]> = self.command.split(|word| word == BETWEEN).collect();
         let several = commands.len() > 1;
@@ -70,9 +70,9 @@ impl Stat {
         } else if commands.len() > MOST {
             format!("{} commands are too many to run alternately; at most {MOST}", commands.len())
         } else if several && self.probe {
-            "--probe takes only one command: omit --probe, or ::: and everything after it".into()
+            "--probe supports one command: omit --probe, or ::: and everything after it".into()
         } else if several && (self.perf_format || self.separator.is_some()) {
-            "perf's format takes only one command: omit --perf-format and -x, or ::: and everything \
+            "perf's format supports one command: omit --perf-format and -x, or ::: and everything \
                  after it"
                 .into()
         } else if !several && fails_on {
@@ -89,7 +89,7 @@ impl Stat {
         Err(Failure::Usage(wrong))
     }
 
-    /// The line to run before each run of the command with this number, from 0.
+    /// The shell command that runs before each run of the command with this number (counted from 0).
     pub fn prepare_of(&self, command: usize) -> Option<&str> {
         self.prepare.get(command).or(self.prepare.first()).map(String::as_str)
     }

@@ -129,7 +129,7 @@ fn a_word_without_an_entry_leads_to_those_that_have_it() {
     let hint = |name: &str| ran(["explain", name]).fails(2, &["no entry", "linespeed explain"]).stderr;
     for word in ["halt", "wide"] {
         let text = hint(word);
-        let (_, names) = text.split_once("it is part of: ").unwrap_or_else(|| panic!("{text}"));
+        let (_, names) = text.split_once("it occurs in: ").unwrap_or_else(|| panic!("{text}"));
         let names: Vec<&str> = names.split_once(". ").unwrap().0.split(", ").collect();
         assert!((1..=5).contains(&names.len()), "{text}");
         for name in names {

@@ -82,7 +82,7 @@ fn each_machine_of_a_text_becomes_a_record_that_says_where_its_figures_stood() {
         assert!(reported.stdout.contains(words), "{words} is missing in {}", reported.stdout);
     }
     let all = import(&["--all", "--output", out.to_str().unwrap()], &text);
-    assert!(all.stdout.contains("follows numactl") && all.stdout.contains("(line 17)"), "{}", all.stdout);
+    assert!(all.stdout.contains("uses numactl") && all.stdout.contains("(line 17)"), "{}", all.stdout);
     assert!(all.stdout.contains("Not recognized: 1 line") && all.stderr.is_empty(), "{all:?}");
     assert!(reported.stderr.contains("1 line not recognized") && reported.stderr.contains("Hello"));
     let records = records(&out);
@@ -92,7 +92,7 @@ fn each_machine_of_a_text_becomes_a_record_that_says_where_its_figures_stood() {
     assert_eq!((db1.machine.counts.cores, db1.machine.counts.nodes), (Some(4), Some(2)));
     let import = db1.import.as_ref().unwrap();
     assert_eq!(import.inventory["machine.counts.packages"].line, 8);
-    assert!(import.contradictions[0].says.contains("follows numactl"));
+    assert!(import.contradictions[0].says.contains("uses numactl"));
     assert_eq!(records[1].import.as_ref().unwrap().withheld[0].origin.line, 17);
     // It can be shown like any other.
     let path = fs::read_dir(&out).unwrap().next().unwrap().unwrap().path();

@@ -287,7 +287,7 @@ fn what_ends_while_it_is_watched_is_said_to_have_ended_and_its_name_stands_above
             assert!(service.ended == 1 && service.seconds < 2.9, "{service:?}");
             return;
         }
-        assert!(shown.contains("The process ended after ") && shown.contains(" (sleep), "), "{shown}");
+        assert!(shown.contains("The process exited after ") && shown.contains(" (sleep), "), "{shown}");
         // The sentence at the end of a watch that was not to end is of all of it.
         assert_eq!(shown.contains("Observed "), extra[0] == "-i", "{shown}");
         assert!(extra[0] != "-i" || summary(&shown).contains("ended after "), "{shown}");

@@ -270,7 +270,7 @@ fn what_the_command_left_in_the_background_is_waited_for() {
     let script = format!("(sleep 1; cat {FILE} >{}) >/dev/null 2>&1 & exit 3", seen.display());
     let done = ran(["quiet", KNOB, "--", "sh", "-c", &script]);
     assert_eq!(done.code, Some(3));
-    assert!(done.stderr.contains("left running"), "{}", done.stderr);
+    assert!(done.stderr.contains("still running"), "{}", done.stderr);
     assert_eq!(std::fs::read_to_string(&seen).unwrap(), "10\n");
     assert_eq!(value(), before);
 }

@@ -91,7 +91,7 @@ fn the_main_job_leaves_a_record_and_its_page() {
     let mut command = linespeed(["show", ".", "--all"]);
     command.env("XDG_STATE_HOME", folder.path());
     let all = run(command).succeeds().stdout;
-    for heading in ["How far from line speed", "What could not be seen", "Cache levels", "Memory bandwidth"] {
+    for heading in ["Distance from line speed", "Not seen", "Cache levels", "Memory bandwidth"] {
         assert!(all.contains(heading), "no {heading:?} in:\n{all}");
     }
     let mut names: Vec<_> =

@@ -143,7 +143,7 @@ fn cloud_servers_are_ordered_and_the_slowest_does_not_lose_to_its_caches() {
             "cloud-server-1 (11.0 µs), cloud-server-3 (18.0 µs), cloud-server-4 (41.0 µs) and cloud-server-2 (55.0 µs)",
             "cloud-server-4 is faster than cloud-server-2 but has less",
             "Rises in the same order as the results: load average",
-            "Not supported by the results: interference from neighbours on the host",
+            "Not supported by the results: interference from neighbors on the host",
         ],
     );
     let two = compared(&["cloud-server-2", "cloud-server-4"]);
@@ -153,8 +153,8 @@ fn cloud_servers_are_ordered_and_the_slowest_does_not_lose_to_its_caches() {
             "cloud-server-4 is 1.34× as fast as cloud-server-2",
             "Contradicted by the results: the caches",
             "the number of CPUs",
-            "Not supported by the results: its own load (load average 1.17 on cloud-server-2, 1.09 on cloud-server-4",
-            "neighbours on the host",
+            "Not supported by the results: local load (load average 1.17 on cloud-server-2, 1.09 on cloud-server-4",
+            "neighbors on the host",
         ],
     );
 }
@@ -197,7 +197,7 @@ fn openssl_scales_as_its_figures_say() {
     let hygon = said(&["reference", "hygon-5280", "--all"]);
     assert!(hygon.contains("SMT siblings add 13.1 %") && hygon.contains("0.131 of a core"), "{hygon}");
     let both = compared(&["xeon-8269cy", "hygon-5280"]);
-    assert!(both.contains("SMT adds about 17.3 %, if all 52 cores are as fast as the 32 measured"), "{both}");
+    assert!(both.contains("SMT adds about 17.3 % if all 52 cores are as fast as the 32 measured"), "{both}");
     assert!(both.contains("8 KiB blocks are excluded: xeon-8269cy is an outlier there"), "{both}");
     let kunpeng = compared(&["hygon-5280", "kunpeng-920-4826"]);
     assert!(kunpeng.contains("(64 B to 8 KiB): 100 % of linear scaling with 96 threads"), "{kunpeng}");

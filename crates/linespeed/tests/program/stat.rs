@@ -130,7 +130,7 @@ fn what_forks_away_is_waited_for_and_said() {
         ran.stderr
     );
     assert!(
-        ran.stderr.contains("left running: Ctrl-C ends the wait"),
+        ran.stderr.contains("still running: Ctrl-C stops waiting"),
         "nobody said why it waits: {}",
         ran.stderr
     );

@@ -18,7 +18,7 @@ type Feedback = (u64, u64);
 pub(crate) struct Clocks {
     /// The counters of CPPC, by CPU.
     feedback: Vec<(u32, Feedback)>,
-    /// As the driver reports them, Hz.
+    /// Clocks reported by the driver, Hz.
     cpufreq: Vec<f64>,
 }
 
@@ -52,18 +52,18 @@ impl Clocks {
         all
     }
 
-    /// The clock from this reading to `now`: delivered over reference counts, times the reference clock if the kernel reports it; else as
-    /// the driver reports.
+    /// The clock from this reading to `now`: delivered over reference counts, times the reference clock if the kernel reports it; otherwise
+    /// as reported by the driver.
     pub(crate) fn until(&self, now: &Self, root: &Root) -> Option<Clock> {
         let delivered: Vec<f64> = now
             .feedback
             .iter()
             .filter_map(|(cpu, after)| {
                 let (_, before) = self.feedback.iter().find(|(other, _)| other == cpu)?;
-                // They wrap at 32 bits here and there, and are not monotonic on some: such a CPU is left out.
+                // On some CPUs, the counters wrap at 32 bits or are not monotonic; such CPUs are omitted.
                 let (reference, cycles) = (after.0.checked_sub(before.0)?, after.1.checked_sub(before.1)?);
                 let file = |name: &str| root.number::<f64>(&format!("{}/acpi_cppc/{name}", folder(*cpu)));
-                // Both in steps of one scale; nominal in MHz.
+                // Both are in steps of the same scale; nominal is in MHz.
                 let hz = file("nominal_freq")? * 1e6 * file("reference_perf")? / file("nominal_perf")?;
                 let hz = hz * cycles as f64 / reference as f64;
                 (reference > 0 && PLAUSIBLE.contains(&hz)).then_some(hz)

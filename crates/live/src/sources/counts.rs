@@ -11,7 +11,7 @@ const VMSTAT: [(&str, &str); 5] = [
     ("pswpin", "swapped-pages"),
 ];
 
-/// Events since boot in /proc/vmstat, by the names that rates have.
+/// Events since boot in /proc/vmstat, by the names of the rates.
 pub(crate) fn vmstat(text: &str) -> Vec<(&'static str, u64)> {
     VMSTAT.into_iter().filter_map(|(name, rate)| Some((rate, count_of(text, name)?))).collect()
 }

@@ -22,11 +22,11 @@ const SOFTIRQS: [&str; 10] = [
 /// One reading.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Stat {
-    /// Of all CPUs, including offline ones.
+    /// The times of all CPUs, including offline CPUs.
     all: CpuTicks,
-    /// Of each online one.
+    /// The times of each online CPU.
     pub(crate) each: BTreeMap<u32, CpuTicks>,
-    /// Events since boot, by the names that rates have.
+    /// Events since boot, by the names of the rates.
     pub(crate) counts: Vec<(&'static str, u64)>,
     pub(crate) running: Option<u64>,
     pub(crate) blocked: Option<u64>,

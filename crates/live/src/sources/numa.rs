@@ -8,23 +8,23 @@ use os::procfs::{Stat, count_of};
 use record::live::Remote;
 use record::machine::Node;
 
-/// Fewer pages are insignificant.
+/// Smaller numbers of pages are insignificant.
 const LEAST: u64 = 100;
 /// Maximum numbers of processes whose pages are read and of threads of each, and maximum length of the text.
 const MOST_PROCESSES: usize = 4;
 const MOST_THREADS: usize = 256;
 const MOST_TEXT: usize = 16 << 20;
-/// Processes with more memory than this, in bytes, are skipped: the kernel walks all their pages and blocks changes of their address space
-/// meanwhile.
+/// Processes with more memory than this, in bytes, are skipped: the kernel walks all their pages and blocks changes of their address
+/// space in the meantime.
 const MOST_MEMORY: u64 = 4 << 30;
 const PAGE: u64 = 4096;
 
 /// Pages and accesses since boot, of all nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Pages {
-    /// Allocated on the node of the allocating CPU, and on another (Documentation/admin-guide/numastat.rst).
+    /// Pages allocated on the node of the allocating CPU, and on another node (Documentation/admin-guide/numastat.rst).
     taken: Option<(u64, u64)>,
-    /// Hinting faults, and those of them on the node's own memory.
+    /// Hinting faults, and the hinting faults on the node's own memory.
     hints: Option<(u64, u64)>,
 }
 

@@ -24,7 +24,7 @@ struct Flags {
     zero: bool,
     negative: bool,
     overflow: bool,
-    /// The first operand was less (unsigned).
+    /// The first operand was lower (unsigned).
     below: bool,
 }
 
@@ -187,7 +187,7 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
         self.other.as_ref()?.at(at)
     }
 
-    /// Whether a function that begins here is followed: all are, or it contains the target instruction.
+    /// Whether a function that begins here is followed: all functions are followed, or it contains the target instruction.
     fn is_wanted(&self, begin: u64) -> bool {
         self.calls || self.wanted.checked_sub(begin).is_some_and(|far| far < FUNCTION)
     }

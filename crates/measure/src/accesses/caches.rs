@@ -12,9 +12,9 @@ const FAR: f64 = 1.25;
 /// Minimum number of accesses for memory to occupy part of the cache. With fewer accesses, it occupies little, and its
 /// size cannot be estimated.
 const MANY: usize = 32;
-/// A range of accessed memory ends at a gap of this many times the usual distance between neighboring
+/// A range of accessed memory ends at a gap of this many times the usual distance between adjacent
 /// addresses. For n evenly distributed addresses, the
-/// largest gap is about ln n times the usual one.
+/// largest gap is about ln n times the usual distance.
 const GAP: u64 = 8;
 /// Minimum size of a gap, bytes.
 const LEAST_GAP: u64 = 2 << 20;
@@ -145,8 +145,8 @@ impl Caches {
         found.map_or(0, |at| self.of_cpu[at].1)
     }
 
-    /// The cache that fits each of these sets, in their order. They are in use simultaneously and share the cache with
-    /// this number.
+    /// The cache that fits each of these sets, in the same order. The sets are in use simultaneously and share the cache
+    /// with this number.
     pub(super) fn fit(&self, number: usize, sets: &[Set]) -> Vec<Fits> {
         let cache = self.bytes.get(number).copied().unwrap_or(USUAL as f64);
         let part = part_of_each(&new_bytes(sets), cache).max(self.own);
@@ -209,8 +209,8 @@ fn new_bytes(sets: &[Set]) -> Vec<f64> {
     new
 }
 
-/// The part of a cache that each of the larger sets gets: smaller sets leave the rest to the larger ones. The whole
-/// cache if the total demand is at most [`FAR`] times its size.
+/// The part of a cache that each of the larger sets gets: smaller sets leave the rest to the larger ones. It is the whole
+/// cache if the total demand is at most [`FAR`] times the cache size.
 fn part_of_each(wanted: &[f64], cache: f64) -> f64 {
     if wanted.iter().sum::<f64>() <= FAR * cache {
         return cache;

@@ -167,7 +167,7 @@ pub(super) enum Origin {
 
 /// Number of samples of a code location from which its load's strides are learned.
 pub(super) const STRIDES: u32 = 4;
-/// Maximum number of searches; without any result by then, the search is abandoned.
+/// Maximum number of searches; if there is no result by then, the search is abandoned.
 const SEARCHES: u32 = 16;
 
 /// The number of times that a load continued in short strides for long, briefly, or not at all.
@@ -510,7 +510,7 @@ impl Listing {
         None
     }
 
-    /// Whether it is in a loop that changes nothing but its loaded values, and therefore waits until another thread
+    /// Whether it is in a loop that changes only its loaded values, and therefore waits until another thread
     /// writes them.
     fn spins(&self) -> bool {
         let Some(round) = self.round() else { return self.all[self.here].1.kind == Kind::Spin };

@@ -101,7 +101,7 @@ pub(super) enum Condition {
     Unknown,
     /// This test, or its opposite.
     Of(Test, bool),
-    /// The lowest bytes (this many) of a general register are zero, or are not.
+    /// Whether this many low bytes of a general register are zero.
     Zero(u8, u8, bool),
 }
 
@@ -149,7 +149,7 @@ pub(super) struct Memory {
     pub(super) order: Order,
 }
 
-/// The order of memory accesses, as far as a single instruction shows it.
+/// The order of memory accesses, as far as a single instruction indicates it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Order {
     #[default]

@@ -93,7 +93,7 @@ fn gone_through(touches: &mut Vec<Placed>) -> (Set, Vec<Vec<Placed>>) {
     (Set::new(touches.first().map_or(OF_SEVERAL, |one| one.of.1), bytes, addresses), hot)
 }
 
-/// Number of known addresses of a load from which unknown ones are assumed to be in the same memory.
+/// Number of known addresses of a load from which unknown addresses are assumed to be in the same memory.
 const ALIKE: usize = 8;
 
 /// The cache level of a sample's memory, and whether the memory is accessed in order.

@@ -1,4 +1,4 @@
-//! Shows what programs wait for, instruction by instruction, without hardware counters. The kernel's timer interrupts
+//! Shows the waits of programs, instruction by instruction, without hardware counters. The kernel's timer interrupts
 //! each CPU periodically, and an instruction is interrupted in proportion to the time that the core waits at it. The
 //! registers show which memory is accessed: its size, the access order, and the lines that several threads write.
 //!
@@ -41,7 +41,7 @@ const OFTEN: u64 = 5_030_000;
 const MOST_A_SECOND: u64 = 2000;
 /// Minimum time for which samples are retained.
 const KEPT: Duration = Duration::from_secs(10);
-/// Maximum number of saved samples: if there are more, every second one is dropped.
+/// Maximum number of saved samples: if there are more, every other one is dropped.
 const MOST_KEPT: usize = 8192;
 /// Maximum number of known code locations.
 const MOST_SITES: usize = 8192;
@@ -54,7 +54,7 @@ const MOST_STEPS: usize = 64;
 const MOST_OTHERS: usize = 3;
 /// Maximum number of threads sampled at a time.
 const MOST_THREADS: usize = 64;
-/// Maximum number of new code locations read at a time, for programs with many: each costs some microseconds.
+/// Maximum number of new code locations read at a time, because each costs some microseconds.
 const NEW_SITES: usize = 100;
 
 /// Time between two reads of the kernel's data, short enough that no ring buffer fills up.
@@ -94,7 +94,7 @@ pub struct Accesses {
     in_kernel: VecDeque<InKernel>,
     /// The parent of a process that started during sampling.
     parents: HashMap<i32, i32>,
-    /// One of 2^this is saved.
+    /// One of 2^this samples is saved.
     thinned: u32,
     came: u64,
     /// Times at which the kernel dropped samples for lack of buffer space, and their numbers.
@@ -115,12 +115,12 @@ impl Accesses {
         if all.sampler.is_some() { all } else { all.of_followed(OFTEN) }
     }
 
-    /// Like `of_a_while`, but only for the followed threads, at the rate used for watching a whole machine.
+    /// Like `of_a_while`, but only for the followed threads, at the rate used for observing a whole machine.
     pub fn of_threads(known: Hierarchy) -> Self {
         Self::of_machine(known).of_followed(PERIOD)
     }
 
-    /// Samples these processes for this long and returns what each waits for; `None` if it could not be sampled.
+    /// Samples these processes for this long and returns the waits of each; `None` if a process could not be sampled.
     pub fn sample(known: Hierarchy, pids: &[i32], length: Duration) -> Vec<Option<Sampled>> {
         let (mut all, until) = (Self::of_a_while(known), Instant::now() + length);
         while Instant::now() < until {
@@ -170,7 +170,7 @@ impl Accesses {
         all
     }
 
-    /// Reports what can and cannot be sampled, and why.
+    /// Reports which CPUs or threads can be sampled, and the reasons for omissions.
     pub fn coverage(&self) -> Option<Coverage> {
         self.coverage.clone()
     }
@@ -292,8 +292,8 @@ impl Accesses {
                     let link = std::fs::read_link(format!("/proc/{}/fd/{file}", sample.pid)).ok()?;
                     Some(link.to_string_lossy().into_owned())
                 };
-                // A process that started meanwhile and ended before its code was read did little except starting and
-                // ending.
+                // A process that started in the meantime and exited before its code was read did little except start and
+                // exit.
                 let kind = match site.code.is_none() && parents.contains_key(&sample.pid) {
                     true => Some(BoundKind::ProcessCreation),
                     false => kernel::kind(site, &sample, link, elsewhere),

@@ -17,7 +17,7 @@ const MOST_LEARNING: u32 = 1024;
 const STACK_BELOW: u64 = 256;
 const STACK_ABOVE: u64 = 16 << 10;
 /// A load that continues in short strides for this many iterations accesses memory in order. Shorter runs, such as the
-/// keys of a tree node, may be anywhere.
+/// keys of a tree node, may be at any address.
 const RUN: u32 = 64;
 /// The same limit in bytes.
 const RUN_BYTES: u64 = 512;
@@ -64,12 +64,12 @@ pub(super) struct Touch {
 /// Bytes of a cache line.
 const LINE: u64 = 64;
 
-/// The weight of a sample at a load of so many bytes that goes through memory in strides of this length, backwards if negative. A program
-/// that waits for memory does so where it first touches a line. One that computes is sampled at all elements of a line alike: then the
-/// weights add up to zero.
+/// The weight of a sample at a load of this many bytes that walks memory in strides of this length (backwards if negative). A program
+/// that waits for memory waits at its first access to a line. A compute-bound program is sampled equally often at all elements of a
+/// line, and its weights add up to zero.
 fn weight(address: u64, bytes: u8, stride: i64) -> f64 {
     let length = stride.unsigned_abs();
-    // Elements may lie across two lines: forwards the last byte is the first in a new one, backwards the first byte.
+    // Elements may cross a line boundary: walking forwards, the last byte is the first in the new line; backwards, the first byte.
     let is_first = match stride {
         0.. => address.wrapping_add(bytes.into()).wrapping_sub(1) % LINE < length,
         _ => address % LINE >= LINE.saturating_sub(length),
@@ -145,7 +145,7 @@ pub(super) fn see(
         touch.sequential |= own.memory.order == Order::Vector;
         (found.is_had && !is_near(own, touch.address)).then_some(touch)
     });
-    // A sequential sum waits for the previous sum, and hardly for its loads, unless they wait where lines begin.
+    // A sequential sum waits for the previous sum and hardly for its loads, unless the waits are at the beginning of lines.
     let sums = site.chained && site.load.is_some_and(|load| load.strides.steps()) && !hidden;
     let is_within = site.load.is_some_and(|load| (1..LINE).contains(&load.strides.length.unsigned_abs()));
     let (load, waits) = if sums { (None, Waits::Float) } else { (site.load.map(|load| load.at), site.waits) };

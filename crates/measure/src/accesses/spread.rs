@@ -22,7 +22,7 @@ const LEAST: usize = 8;
 const AROUND: u32 = 16;
 const MORE: f64 = 4.0;
 
-/// The size of the memory of these addresses, without those that return to a few pages; and a flag per address that
+/// The size of the memory of these addresses, without addresses that return to a few pages; and a flag per address that
 /// shows whether it was counted.
 pub(super) fn of(addresses: &[u64]) -> (f64, Vec<bool>) {
     let mut sorted = addresses.to_vec();

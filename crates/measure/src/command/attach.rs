@@ -187,7 +187,7 @@ impl Watching {
         self.all.iter().filter(|one| one.there).map(|one| &one.process)
     }
 
-    /// From now on, also samples what their threads wait for in user mode. The threads are sampled only if sampling
+    /// From now on, also samples the waits of their threads in user mode. The threads are sampled only if sampling
     /// whole CPUs is not permitted.
     pub fn sample(&mut self, known: Hierarchy) {
         self.accesses = Some(Accesses::of_threads(known));

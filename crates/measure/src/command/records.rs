@@ -19,7 +19,7 @@ const MOST_THREADS: usize = 32;
 /// Number of samples with which the share of idle samples estimates the idle time to within 10 %.
 const ENOUGH_LOOKS: u64 = 20;
 
-/// The number of processes other than the named ones.
+/// The number of processes other than the specified processes.
 fn below(run: &Run) -> u64 {
     if run.attached.is_empty() {
         return 0;
@@ -60,7 +60,7 @@ impl Figures {
     }
 }
 
-/// A run's CPU seconds, and those of sampled threads.
+/// The CPU seconds of a run, and of its sampled threads.
 fn cpu_seconds(run: &Run) -> (f64, f64) {
     let seen = run.seen.threads.iter().map(|thread| thread.on_cpu_ns).sum::<u64>() as f64 / 1e9;
     (run.ended.usage.user + run.ended.usage.system, seen)
@@ -158,7 +158,7 @@ pub fn figures(runs: &[Run], job: &Job, cpus: usize) -> Figures {
     figures
 }
 
-/// Minimum CPU seconds for separating user from kernel time. Most kernels separate them by what runs at each timer
+/// Minimum CPU seconds for separating user from kernel time. Most kernels separate them by the mode at each timer
 /// tick, 100 to 1,000 times per second; in a shorter time, each tick weighs too much.
 const FEW_TICKS: f64 = 0.1;
 const SAMPLED_BY_FEW_TICKS: Template = Template::new(
@@ -399,7 +399,7 @@ fn cover(runs: &[Run], figures: &mut Figures) {
         );
         figures.coverage.push(Coverage::skipped("threads", reason));
     } else if runs.iter().any(|run| run.seen.too_many) {
-        let reason = text!("too many threads to sample all of them; only the first ones are included");
+        let reason = text!("too many threads to sample all of them; only the first are included");
         figures.coverage.push(Coverage::degraded("threads", reason));
     }
     let asked: u64 = runs.iter().flat_map(|run| run.seen.waits.values()).map(|waits| waits.threads).sum();

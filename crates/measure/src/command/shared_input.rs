@@ -9,7 +9,7 @@ use std::os::fd::AsFd;
 pub enum SharedInput {
     /// A file, which each run reads from the same position.
     File(File, u64),
-    /// A pipe, of which each run reads what earlier runs left; and whether it contained data.
+    /// A pipe, from which each run reads the data left by earlier runs; and whether it contained data.
     Pipe(bool),
     /// A terminal, or input for a single run.
     Other,

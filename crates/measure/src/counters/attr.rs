@@ -50,7 +50,7 @@ pub(super) struct Code {
 /// The mode in which an event is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Mode {
-    /// Starts disabled. In a group, only the leader does; its members follow it.
+    /// Starts disabled. In a group, only the leader starts disabled; the members follow it.
     pub disabled: bool,
     /// Also counts threads and processes started later.
     pub inherit: bool,

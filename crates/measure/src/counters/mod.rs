@@ -63,7 +63,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Opens as many events of `set` as possible for `target`; see [`Counters::refused`] for the others.
+    /// Opens as many events of `set` as possible for `target`; [`Counters::refused`] lists the others.
     ///
     /// Each event costs some microseconds in the kernel. If no other counters are active on the machine, the first
     /// event of a thread or process costs some milliseconds more, because the kernel patches its scheduler. It reverts
@@ -72,7 +72,7 @@ impl Counters {
         Self::open_mode(target, set, false)
     }
 
-    /// Like [`Counters::open`], but for user mode only: the loop's own instructions, without those of interrupts.
+    /// Like [`Counters::open`], but for user mode only: the loop's own instructions, without instructions of interrupts.
     pub fn open_user(target: Target, set: Set) -> Counters {
         Self::open_mode(target, set, true)
     }

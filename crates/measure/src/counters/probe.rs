@@ -1,4 +1,4 @@
-//! Determines once what can be counted on this machine.
+//! Determines once which events can be counted on this machine.
 
 use std::sync::OnceLock;
 

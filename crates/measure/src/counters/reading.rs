@@ -36,7 +36,7 @@ impl Count {
     }
 }
 
-/// The values of all counters at one time, or between two.
+/// The values of all counters at one time, or between two times.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reading {
     /// The counted events.

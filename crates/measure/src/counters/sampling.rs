@@ -43,8 +43,8 @@ const ASKED: u64 = 0xff_01ff;
 #[cfg(not(target_arch = "x86_64"))]
 const ASKED: u64 = 0x1_ffff_ffff;
 
-/// The index of each register of [`Sample::registers`] among the requested ones: the kernel's order begins with RAX,
-/// RBX, RCX, RDX, RSI, RDI, RBP, RSP, and has RIP before R8.
+/// The index of each register of [`Sample::registers`] among the requested registers: the kernel's order begins with RAX,
+/// RBX, RCX, RDX, RSI, RDI, RBP, RSP, and RIP precedes R8.
 #[cfg(target_arch = "x86_64")]
 const PLACES: [usize; REGISTERS] = [0, 2, 3, 1, 7, 6, 4, 5, 9, 10, 11, 12, 13, 14, 15, 16];
 /// The same index for the instruction's address.

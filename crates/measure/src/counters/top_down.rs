@@ -4,7 +4,7 @@
 //!
 //! | method | events | formula |
 //! |---|---|---|
-//! | Intel since Ice Lake, Atom since Gracemont | `topdown-*` of sysfs, led by `slots` where there is one | `tools/perf/Documentation/topdown.txt` |
+//! | Intel since Ice Lake, Atom since Gracemont | `topdown-*` of sysfs, led by `slots` if available | `tools/perf/Documentation/topdown.txt` |
 //! | Intel before | `topdown-total-slots` and four more of sysfs | A. Yasin, ISPASS 2014 |
 //! | AMD since Zen 4 | dispatch slots | AMD's Processor Programming References, `pmu-events/arch/x86/amdzen4`, `amdzen5` |
 //! | Arm with slots | `stall_slot*`, `op_retired`, `op_spec` | Arm's telemetry specification, `pmu-events/arch/arm64/sbsa.json` |

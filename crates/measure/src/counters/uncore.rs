@@ -51,7 +51,7 @@ struct Family {
     source: &'static str,
     /// The beginning of a unit's name, and the text before the last number in it.
     name: (&'static str, &'static str),
-    /// Each event, by the unit's name for it or written out in full, and the bytes per event.
+    /// Each event, by the unit's name for it or as its full encoding, and the bytes per event.
     events: Vec<(Role, &'static str, f64)>,
     #[serde(default)]
     doubtful: bool,
@@ -158,7 +158,7 @@ impl Uncore {
     }
 
     /// Memory traffic between two readings that are this many seconds apart. `None` if a controller has no value,
-    /// because the sum would be too small; and if no counter advanced, which is impossible with memory in use.
+    /// because the sum would be too small, or if no counter advanced, which is impossible with memory in use.
     pub fn between(&self, before: &Carried, now: &Carried, seconds: f64) -> Option<Traffic> {
         let (mut read, mut written, mut moved) = (None, None, 0.0);
         let (mut busy, mut clocks) = (Some(0.0), Some(0.0));

@@ -71,7 +71,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     let ready = array_setup::with_third(context, ready)?;
     if ready.slow {
         let why = text!(
-            "first touch is slow: arrays reached only {ready} each in time, instead of {wanted} (four times the last-level caches)",
+            "first touch is slow: arrays reached {ready} each instead of {wanted} (four times the last-level caches)",
             ready = Value::Bytes(ready.bytes()),
             wanted = Value::Bytes(beyond_caches(context.machine))
         );

@@ -142,7 +142,7 @@ fn sample(member: Member, seconds: f64, vector: Option<&heavy::Heavy>) -> (bool,
         (v, (BURST_SECONDS / (from.elapsed().as_secs_f64() / 1000.0).max(1e-9)).ceil().max(1.0) as u64)
     });
     member.wait();
-    // All continue for the same time: each CPU is measured while the others are busy.
+    // All threads run for the same time: each CPU is measured while the others are busy.
     let end = member.start + Duration::from_secs_f64(seconds);
     let mut taken = Taken::default();
     let mut last = f64::NAN;

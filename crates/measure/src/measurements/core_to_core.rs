@@ -41,8 +41,8 @@ const MOST_CPUS: usize = 256;
 /// One-time cost of starting the threads and raising both CPUs' clocks, s.
 const START_SECONDS: f64 = 0.012;
 
-/// A pair is abandoned if one side does not run for the first limit, a few time slices of a busy CPU, or, with few
-/// pairs, for the pair's share of the second limit.
+/// A pair is abandoned if one side does not run within the first limit (a few time slices of a busy CPU) or, if there are
+/// few pairs, within the pair's share of the second limit.
 const LIMITS: (f64, f64) = (0.04, 0.5);
 
 /// Maximum time under an emulator, as a multiple of the above, because two CPUs of an emulated machine may be two
@@ -144,7 +144,7 @@ struct Done {
     unproven: Option<Text>,
 }
 
-/// The nodes on which a pair's line is placed alternately: those of both CPUs, if they differ and have usable memory.
+/// The nodes on which a pair's line is placed alternately: the nodes of both CPUs, if they differ and have usable memory.
 fn find_homes(machine: &Machine, pair: &Pair, memory: &CpuList) -> Vec<Option<u32>> {
     let node = |cpu: u32| machine.cpu(cpu).and_then(|cpu| cpu.node).filter(|node| memory.contains(*node));
     let mut homes: Vec<Option<u32>> =
@@ -217,7 +217,7 @@ fn measure_all(
 /// Adds one cell of one method's matrix, unless its page is on a different node.
 fn push(context: &mut Context, done: &mut Done, pair: &Pair, figures: Figures) {
     let lies_on = figures.lies_on;
-    // Without a requested node, any placement is correct.
+    // If no node was requested, any placement is correct.
     let bound = done.unbound.is_none() && figures.home.is_some();
     let home = match (&lies_on, bound) {
         (Ok(node), true) if Some(*node) != figures.home => {
@@ -282,7 +282,7 @@ impl Done {
         let why = text!("ended after {measured} of {all} pairs: a thread got no CPU time");
         degrade(self.lost, why, text!("stop real-time tasks on that CPU"));
         let pairs = format!("{} of {n} pairs", self.unanswered);
-        let remedy = text!("stop other programs, or measure again");
+        let remedy = text!("stop other processes, or measure again");
         degrade(self.unanswered > 0, text!(Coverage::PAIRS_NOT_AT_ONCE, pairs), remedy);
         let unpinned = !self.unpinned.is_empty();
         degrade(unpinned, text!(NOT_PINNED, cpus = self.unpinned), LEAVE_OUT.into());

@@ -83,7 +83,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     let read = widest_stream(Op::Read).ok_or(NO_READ_KERNEL)?;
 
     let cpus: Vec<u32> = std::iter::once(lead).chain(loaders.iter().copied()).collect();
-    // Time left over from creating the arrays is not fully used, because a longer window does not improve the result.
+    // Time saved when creating the arrays is not fully used, because a longer window does not improve the result.
     let most = context.depth.pick(0.05, 0.3, 1.5);
     let seconds = (context.seconds_left() / RATES as f64 * 0.8).clamp(0.03, most);
     let probe = Mutex::new(MemoryProbe::new(None).ok().flatten());
@@ -120,10 +120,10 @@ fn run(context: &mut Context) -> Result<(), Halt> {
         context.degrade_with_remedy(
             NAME,
             text!(
-                "other programs occupied the CPU at {starved} of {all} rates; these are excluded",
+                "other processes occupied the CPU at {starved} of {all} rates; these are excluded",
                 all = RATES
             ),
-            text!("stop other programs, or linespeed run loaded-latency --full"),
+            text!("stop other processes, or linespeed run loaded-latency --full"),
         );
     }
     // Waits that differ little may result in a different order.
@@ -280,7 +280,7 @@ fn push_all(context: &mut Context, cpu: u32, points: &[Point], loaders: &[u32]) 
 /// The doubt about a point that is refuted by another point.
 const REFUTED: Template = Template::new(
     "loaded-latency-refuted",
-    "latency fell at a higher load: other programs probably used memory or caches",
+    "latency fell at a higher load: other processes probably used memory or caches",
 );
 
 /// The bandwidth at which latency first reaches twice the idle latency, interpolated linearly; `None` if it never does.

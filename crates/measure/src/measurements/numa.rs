@@ -1,6 +1,6 @@
 //! NUMA matrices: latency, bandwidth and time per element from the CPUs of each node (rows) to the memory of each node
 //! (columns). The memory is bound
-//! to its node and verified page by page.
+//! to its node, and the placement of each page is verified.
 
 pub(crate) mod chase;
 pub(crate) mod columns;
@@ -52,7 +52,7 @@ pub(crate) const NUMA: Measure = Measure {
             "kernel NUMA balancing is on: it does not migrate bound memory, but its scans may disturb samples"
         );
         let balancing = snapshot.numa_balancing.is_some_and(|mode| mode > 0);
-        let remedy = "sysctl kernel.numa_balancing=0 while measuring";
+        let remedy = "sysctl kernel.numa_balancing=0 during the run";
         balancing.then(|| Coverage::degraded(NAME, why).with_remedy(remedy))
     },
     budget: |machine, cpus, depth| {

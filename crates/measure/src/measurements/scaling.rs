@@ -21,11 +21,11 @@ use crate::workloads::worker_pool::{SliceLength, TimeBudget};
 
 const NAME: &str = "scaling";
 
-/// The workloads of the main job: arithmetic, and tables in the L1 cache. The bandwidth measurement shows the scaling
+/// The workloads of the default run: arithmetic, and tables in the L1 cache. The bandwidth measurement shows the scaling
 /// of memory.
 const NORMAL: [&str; 2] = ["primes", "aes-256-ige"];
 
-/// Maximum number of steps in the main job, and for a workload that cannot be split.
+/// Maximum number of steps in the default run, and for a workload that cannot be split.
 const FEW_STEPS: usize = 5;
 
 /// Visits of each step, in ascending and then descending order (twice as many in a full run), so that drift affects all

@@ -17,7 +17,7 @@ use crate::workloads::worker_pool::{Slice, TimeBudget};
 
 const NAME: &str = "smt-yield";
 
-/// The workloads of the main job.
+/// The workloads of the default run.
 const NORMAL: [&str; 3] = ["primes", "aes-256-ige", "flops"];
 
 /// Rounds, alternately in the order "one sibling, then all" and "all, then one sibling".

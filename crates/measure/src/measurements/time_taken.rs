@@ -31,7 +31,7 @@ const SLOW_READING: Duration = Duration::from_micros(300);
 /// Maximum share of the time for scans of all threads' run times.
 const SCANNED: f64 = 0.1;
 
-/// Share of the time with the kernel's trace active. Because tracing slows down what it observes, gaps during the trace
+/// Share of the time with the kernel's trace active. Because tracing slows down the observed threads, gaps during the trace
 /// get causes but do not count for the share.
 const TRACED: f64 = 0.4;
 
@@ -223,11 +223,11 @@ fn spin(member: thread_group::Member, rate: f64, (duration, scanned): Durations,
 /// Time stolen from a thread that never sleeps, as shares of its time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Shares {
-    /// By any cause.
+    /// Stolen by any cause.
     pub all: f64,
-    /// Taken by the kernel, its interrupts and other tasks; `None` if the causes of gaps are unknown.
+    /// Stolen by the kernel, its interrupts and other tasks; `None` if the causes of gaps are unknown.
     pub os: Option<f64>,
-    /// Below the kernel: by the hypervisor or the firmware.
+    /// Stolen below the kernel, by the hypervisor or the firmware.
     pub below: Option<f64>,
 }
 

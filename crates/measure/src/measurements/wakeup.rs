@@ -48,8 +48,8 @@ struct Setting {
 }
 
 impl Setting {
-    /// All settings, those of SCHED_FIFO last. A real-time thread has no timer slack, so for it `awake` is equivalent
-    /// to tuned.
+    /// All settings; the settings of SCHED_FIFO are last. A real-time thread has no timer slack, so `awake` is equivalent
+    /// to tuned for such a thread.
     fn all(priority: u8) -> Vec<Setting> {
         let other = [Tuned::Nothing, Tuned::Awake, Tuned::All].map(|tuned| Setting { priority: 0, tuned });
         let fifo = [Tuned::Nothing, Tuned::All].map(|tuned| Setting { priority, tuned });
@@ -213,8 +213,8 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     ended
 }
 
-/// The latest wake-ups of a separate pass with the last allowed setting and the kernel's trace, which slows down what
-/// it observes. None if this process may not trace, and in a quick run.
+/// The latest wake-ups of a separate pass with the last allowed setting and the kernel's trace, which slows down the
+/// observed threads. There are none if this process may not trace, or in a quick run.
 fn traced(context: &Context, cpus: &[u32], seen: &[(Setting, Vec<Seen>)], seconds: f64) -> Vec<LongGap> {
     let allowed = |seen: &[Seen]| seen.iter().any(|one| !one.latencies.is_empty());
     let setting = seen.iter().rev().find(|(_, seen)| allowed(seen)).map(|(setting, _)| *setting);

@@ -74,7 +74,7 @@ fn measure_cpu(context: &mut Context, turn: &Turn, cpu: u32) -> Result<(), Unava
         .into());
     }
     let workers = turn.start_workers(context.machine, &[cpu])?;
-    // In the main job, there is no time for complete passes.
+    // In the default run, there is no time for complete passes.
     let by_the_pass = definition.pass && context.depth > Depth::Normal;
     let seconds = turn.seconds_left();
     let longest = context.depth.pick_named(0.02, 0.03, 0.1, 0.3);

@@ -29,15 +29,15 @@ pub(super) fn disjoint(pairs: Vec<Pair>) -> (Vec<Pair>, Vec<Pair>) {
     })
 }
 
-/// Number of rounds in which each of `n` meets every other once.
+/// Number of rounds in which each of `n` CPUs meets every other CPU once.
 pub(super) fn rounds_of(n: usize) -> usize {
     (n + n % 2).saturating_sub(1)
 }
 
-/// The partner of one of `n` in a round of a round-robin tournament; `None` in a round without one.
+/// The partner of one of `n` CPUs in a round of a round-robin tournament; `None` in a round without a partner.
 pub(super) fn partner(round: usize, one: usize, n: usize) -> Option<usize> {
     let rounds = rounds_of(n);
-    // The last of an even number stays in place, and the others rotate around it.
+    // The last CPU of an even number stays in place, and the others rotate around it.
     let other = if one == rounds {
         (0..rounds).find(|other| 2 * other % rounds == round)?
     } else {

@@ -1,4 +1,4 @@
-//! System calls: what threads wait for in them, and what the kernel does. The kernel shows only a number, whose meaning
+//! System calls: the wait reasons of threads in them, and the kernel's activity. The kernel shows only a number, whose meaning
 //! depends on the instruction set of the calling program.
 
 use std::collections::HashMap;
@@ -9,19 +9,19 @@ use std::sync::LazyLock;
 use record::diagnosis::BoundKind;
 use strum::IntoStaticStr;
 
-/// What threads wait for, in order of precedence: if several threads of a command wait, the first of these reasons is
-/// the cause, because the other threads wait for the threads blocked in it.
+/// Wait reasons of threads, in order of precedence: if several threads of a command wait, the first of these reasons is
+/// the cause, because the other threads wait for the threads that it blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum Waiting {
     /// A disk.
     Disk,
-    /// Written data to reach a disk.
+    /// A write of data to a disk (sync).
     Fsync,
     /// Uninterruptible sleep in an unknown call: the thread was ready again before the call was read.
     #[strum(serialize = "disk")]
     Uninterruptible,
-    /// Memory to be read from a disk.
+    /// A read of memory contents from a disk.
     Faults,
     /// A socket.
     Network,
@@ -45,7 +45,7 @@ pub enum Waiting {
 }
 
 impl Waiting {
-    /// Whether it is or may be a lock.
+    /// Whether it is a lock, or may be one.
     pub(super) fn is_a_lock(self) -> bool {
         matches!(self, Waiting::Mutex | Waiting::Lock)
     }

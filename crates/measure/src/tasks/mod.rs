@@ -1,8 +1,8 @@
 //! The activity of the threads of any process, observed from outside: their states, their wait reasons, and their
 //! on-CPU and run-queue time.
 //!
-//! [`Sampler`] observes a set of processes and their descendants (our command, or running services) and reports what
-//! could not be read.
+//! [`Sampler`] observes a set of processes and their descendants (our command, or running services) and reports
+//! unreadable data.
 
 mod calls;
 mod program;

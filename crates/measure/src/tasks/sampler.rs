@@ -39,8 +39,8 @@ pub struct Effort {
     /// Whether to read migrations and each thread's earlier involuntary switches, which needs two more files per
     /// thread.
     moves: bool,
-    /// Whether to also sample descendants, and to determine the wait reason of every waiting thread, rather than only
-    /// of threads observed running.
+    /// Whether to also sample descendants, and to determine the wait reason of every waiting thread instead of only
+    /// the threads that were observed running.
     whole: bool,
 }
 
@@ -75,8 +75,8 @@ pub struct Sampler {
     /// Our command, whose orphaned descendants become our children.
     child: Option<i32>,
     first: bool,
-    /// The time by which all threads will have been sampled once, if there are many. Until then, it is unknown which of
-    /// them run.
+    /// The time by which all threads will have been sampled once, if there are many. Until then, it is unknown which
+    /// threads run.
     all_at: Option<Instant>,
     threads: HashMap<Key, Thread>,
     turns: Turns,
@@ -210,7 +210,7 @@ impl Sampler {
     }
 
     /// Returns all results since the start or the last call, and the median of the observed clocks, Hz. If threads
-    /// alternate in being sampled, a thread's results date from its last turn.
+    /// are sampled alternately, a thread's results are from its last turn.
     pub fn take(&mut self) -> (Seen, Option<f64>) {
         let mut seen = std::mem::take(&mut self.seen);
         let since_taken = self.taken.elapsed().as_nanos() as u64;

@@ -29,9 +29,9 @@ pub struct Seen {
     pub waits: BTreeMap<Waiting, Waits>,
     /// Lock waits of the process whose threads waited longest for locks.
     pub locks: Option<LockWaits>,
-    /// The observed threads, those with the most CPU time first.
+    /// The observed threads; the threads with the most CPU time come first.
     pub threads: Vec<Thread>,
-    /// Threads without a current sample: at their last sample, they waited and had not run since the previous one.
+    /// Threads without a current sample: at their last sample, they waited and had not run since the sample before.
     pub resting: usize,
     /// Maximum number of threads in one sample.
     pub most_threads: usize,

@@ -1,4 +1,4 @@
-//! Records for how long and for which reason threads were blocked between two runs. This distinguishes threads that
+//! Records how long and why threads were blocked between two runs. This distinguishes threads that
 //! contend for a lock from idle threads of a pool.
 
 use std::collections::BTreeMap;

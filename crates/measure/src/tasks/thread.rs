@@ -157,7 +157,7 @@ impl Thread {
         self.on_cpu_ns = self.on_cpu_ns.max(on_cpu);
         self.ticks = stat.ticks;
         self.runnable_ns = self.runnable_ns.max(runnable);
-        // A thread that was not on any CPU was not migrated.
+        // A thread that did not run was not migrated.
         if moves && (self.last.is_none() || slices > self.slices) {
             self.migrations = self.migrations.max(migrations(&place));
         }
@@ -214,7 +214,7 @@ impl Thread {
         if self.slices <= self.had.slices {
             return 0;
         }
-        // An ended thread has none; unknown ones were earlier.
+        // An exited thread has none; unknown switches occurred earlier.
         let now = involuntary_switches(self.pid, self.tid);
         let before = self.involuntary.replace(now).unwrap_or(now);
         now.saturating_sub(before)

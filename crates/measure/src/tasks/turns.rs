@@ -1,4 +1,4 @@
-//! Selects the threads to sample: all of them if there are few; otherwise, those that ran recently and a few of the
+//! Selects the threads to sample: all threads if there are few; otherwise, the threads that ran recently and a few of the
 //! others each time.
 
 use std::collections::HashSet;
@@ -67,7 +67,7 @@ impl Turns {
         }
     }
 
-    /// The threads for the next sample: those that ran recently, and some or all of the others.
+    /// The threads for the next sample: the threads that ran recently, and some or all of the others.
     pub(super) fn next(&mut self, most: usize, all: bool) -> (Vec<Key>, Vec<Key>) {
         let most_ran = most * RAN_LATELY.0 / RAN_LATELY.1;
         if self.queue.len() < most_ran.min(self.ran.len()) {

@@ -1,4 +1,4 @@
-//! Determines what an off-CPU thread waits for: from its system call and the call's file, or else from the kernel
+//! Determines the wait reason of an off-CPU thread: from its system call and the call's file, or else from the kernel
 //! function in which it sleeps.
 
 use std::fs;

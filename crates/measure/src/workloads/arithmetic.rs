@@ -13,10 +13,10 @@ const TERM: f64 = 0.373_141_592_653;
 /// Steps from each lane's start, 1 + lane ÷ 8.
 const STEPS: usize = 16;
 
-/// Number of times that all steps are done in a check: 30,000 multiply-adds per lane.
+/// Number of repetitions of all steps in a check: 30,000 multiply-adds per lane.
 const TIMES: usize = 2_000;
 
-/// The final bits of each lane if multiplication and addition are rounded once, together.
+/// The final bits of each lane if multiplication and addition are fused, with a single rounding.
 const FUSED: [u64; 8] = [
     0x400e_ca25_82b2_993e,
     0x400f_3885_50c3_2b48,
@@ -28,7 +28,7 @@ const FUSED: [u64; 8] = [
     0x4010_e762_1293_4bc1,
 ];
 
-/// The same if each is rounded separately.
+/// The same if multiplication and addition are rounded separately.
 #[cfg(any(target_arch = "x86_64", test))]
 const APART: [u64; 8] = [
     0x400e_ca25_82b2_993d,

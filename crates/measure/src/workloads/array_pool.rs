@@ -12,7 +12,7 @@ use crate::arrays::{Arrays, CHUNK, Part};
 /// The CPUs that work together, and the position of this CPU among them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Group<'a> {
-    /// All of them.
+    /// All CPUs of the group.
     pub cpus: &'a [u32],
     /// The index of this CPU among them.
     pub index: usize,

@@ -56,7 +56,7 @@ impl<'a> Seen<'a> {
     }
 
     /// Declared IPC and, if the CPU has counters, counted IPC and the counts themselves. `place` contains the labels of
-    /// IPC, `counts` those of the counts.
+    /// IPC, and `counts` contains the labels of the counts.
     pub(crate) fn instructions(&self, machine: &Machine, place: Labels, counts: Labels) -> Vec<Measurement> {
         let from = |source: &str| place.clone().with_label(Label::Source, source);
         let counted_ipc = |slice: &Slice| slice.counted.as_ref().and_then(Reading::ipc);
@@ -134,9 +134,9 @@ impl<'a> Seen<'a> {
             let more = if others > 1 { format!(" (and {} more CPUs)", others - 1) } else { String::new() };
             context.degrade_with_remedy(
                 what,
-                text!("CPU {cpu}{more} COMPUTES INCORRECT RESULTS: {wrong}; the result is discarded", cpu = *cpu, wrong = &wrong.0),
+                text!("CPU {cpu}{more} COMPUTES WRONG RESULTS: {wrong}; the result is discarded", cpu = *cpu, wrong = &wrong.0),
                 text!(
-                    "do not trust any result from this machine; undo overclocking, test its memory, look for machine checks in \
+                    "do not trust results from this machine: undo overclocking, test its memory, look for machine checks in \
                      the kernel log, and measure again"
                 )
             );

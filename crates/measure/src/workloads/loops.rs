@@ -2,7 +2,7 @@
 //! for work with a check after each round.
 //!
 //! The IPC of `nop` is the number of instructions that a core can issue per cycle. `cpu-bound` is the loop of three
-//! nops with which published comparisons show a core's speed without waiting for anything.
+//! nops that published comparisons use to show a core's speed without any waiting.
 
 use kernels::Work;
 use kernels::chain::{Chain, NOPS};

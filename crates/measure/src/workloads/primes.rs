@@ -11,7 +11,7 @@ use super::workload::{Definition, Site, Worker, Workload, WrongResult};
 /// See the module.
 pub(crate) struct Primes;
 
-/// Numbers per portion: 0.1 to 1 ms on any current core, because a number needs 68 divisions on average.
+/// Numbers per chunk: 0.1 to 1 ms on any current core, because a number needs 68 divisions on average.
 const PORTION: u64 = 1_000;
 
 /// The expected result of a chunk, and its share of a pass's instructions.
@@ -20,7 +20,7 @@ struct Portion {
     share: f64,
 }
 
-/// The portions of a pass, and their total number of instructions. Computing them takes about half a pass.
+/// The chunks of a pass, and their total number of instructions. Computing them takes about half a pass.
 static PORTIONS: LazyLock<(Vec<Portion>, f64)> = LazyLock::new(|| {
     let starts = || (0..LIMIT).step_by(PORTION as usize);
     let each: Vec<f64> = starts().map(|from| instructions(from, from + PORTION) as f64).collect();
@@ -34,8 +34,8 @@ static PORTIONS: LazyLock<(Vec<Portion>, f64)> = LazyLock::new(|| {
     (portions, all)
 });
 
-/// Determines which numbers below `limit` are prime with the sieve of Eratosthenes, a different method than the one to
-/// verify.
+/// Determines which numbers below `limit` are prime with the sieve of Eratosthenes, a different method than the verified
+/// one.
 fn sieve(limit: usize) -> Vec<bool> {
     let mut prime = vec![true; limit];
     prime.iter_mut().take(2).for_each(|p| *p = false);

@@ -1,4 +1,4 @@
-//! The workloads of one measurement: those that can run here, their arrays, their times, and the kernel's counts.
+//! The workloads of one measurement: the workloads that can run here, their arrays, their times, and the kernel's counts.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use crate::budget::{Depth, beyond_caches};
 use crate::context::{Context, Halt};
 use crate::counters;
 
-/// Maximum time for creating the arrays, seconds. In the main job, an earlier measurement has already created them.
+/// Maximum time for creating the arrays, seconds. In the default run, an earlier measurement has already created them.
 pub(crate) fn array_seconds(depth: Depth) -> f64 {
     depth.pick_named(0.0, 0.3, 12.0, 60.0)
 }

@@ -23,9 +23,9 @@ use os::Stop;
 /// The length of a thread's share of a slice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum SliceLength {
-    /// After this many seconds.
+    /// Ends after this many seconds.
     Seconds(f64),
-    /// After this much work.
+    /// Ends after this much work.
     Work(f64),
 }
 
@@ -85,7 +85,7 @@ pub(crate) struct Slice {
 /// The results of a visit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GroupRun {
-    /// The slices; incomplete ones are omitted.
+    /// The slices; incomplete slices are omitted.
     pub slices: Vec<Slice>,
     /// CPUs whose results were wrong, with the error.
     pub wrong: Vec<(u32, WrongResult)>,
@@ -224,7 +224,7 @@ impl<'a> WorkerPool<'a> {
     /// Sums up one slice of all threads; `None` if there was no time in which all worked.
     fn slice(&self, parts: Vec<Part>) -> Option<Slice> {
         let clocks: Vec<f64> = parts.iter().map(|part| (part.clock.0 + part.clock.1) / 2.0).collect();
-        // Cycles of this work, without those of other tasks on the same CPU.
+        // Cycles of this work, without the cycles of other tasks on the same CPU.
         let cycles: f64 = parts.iter().zip(&clocks).map(|(part, clock)| part.on_cpu * clock).sum();
         let moved: Vec<f64> = parts.iter().map(|part| (part.clock.1 / part.clock.0 - 1.0).abs()).collect();
         let mut marks: BTreeSet<Mark> = parts.iter().flat_map(|part| part.marks.iter().copied()).collect();

@@ -80,7 +80,7 @@ pub(crate) trait Worker: Send {
     /// Does a short piece of work, well below 1 ms if the work can be split, and returns its amount.
     fn round(&mut self) -> f64;
 
-    /// Compares the results so far with the known ones, outside the timed window. An error means that this machine computes incorrectly.
+    /// Compares the results so far with the known results, outside the timed window. An error means that this machine computes incorrectly.
     fn verify(&mut self) -> Result<(), WrongResult>;
 }
 

@@ -33,7 +33,7 @@ impl Captured {
         self.pipe.as_ref().map(AsRawFd::as_raw_fd)
     }
 
-    /// Reads the available data, at most a few MiB, so that a child that prints endlessly does not block us.
+    /// Reads the available data, at most a few MiB, so that a child with endless output does not block this process.
     pub(crate) fn drain(&mut self) {
         let mut buffer = [0u8; 65_536];
         for _ in 0..64 {

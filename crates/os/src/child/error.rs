@@ -10,7 +10,7 @@ pub enum SpawnError {
     /// The program does not exist.
     #[error("{program:?}: command not found; {}", hint.way_out(program))]
     NotFound {
-        /// As given.
+        /// As specified by the user.
         program: String,
         /// Details about the name.
         hint: Hint,
@@ -26,7 +26,7 @@ pub enum SpawnError {
     /// Another obstacle.
     #[error("{program:?}: cannot be started: {why}")]
     Other {
-        /// As given.
+        /// As specified by the user.
         program: String,
         /// The obstacle.
         why: Obstacle,
@@ -46,7 +46,7 @@ pub enum Hint {
     ShellBuiltin,
     /// The file exists in the child's directory, which is not on PATH.
     InThisFolder,
-    /// No directory on PATH contains it.
+    /// No directory on PATH contains the program.
     NotOnPath,
 }
 
@@ -68,10 +68,10 @@ pub enum NotExecutable {
     /// A binary for a different architecture.
     #[error("not a program for this CPU architecture")]
     OtherArchitecture,
-    /// The system forbids executing it.
+    /// The system forbids executing the file.
     #[error("{0}: its file system may be mounted noexec")]
     Forbidden(Errno),
-    /// The system does not allow reading it.
+    /// The system does not allow reading the file.
     #[error("{0}")]
     Unreadable(Errno),
 }
@@ -85,7 +85,7 @@ pub enum Obstacle {
     /// The CPUs do not exist, or none of them is online and allowed.
     #[error("CPU {0} does not exist, is offline, or is not allowed for this process; see linespeed inspect")]
     NoSuchCpus(String),
-    /// It cannot be pinned to these CPUs.
+    /// The program cannot be pinned to these CPUs.
     #[error("cannot be pinned to CPU {0}: {1}")]
     Affinity(String, Errno),
     /// The kernel or a sandbox refuses to bind memory.
@@ -133,7 +133,7 @@ impl From<&io::Error> for Obstacle {
 }
 
 impl SpawnError {
-    /// The exit code that shells, env and timeout use for it: 127 for not found, 126 for not executable.
+    /// The exit code that shells, env and timeout use for this error: 127 for not found, 126 for not executable.
     pub fn code(&self) -> u8 {
         match self {
             SpawnError::NotFound { .. } => 127,

@@ -53,7 +53,7 @@ pub(crate) fn find_program(
     })
 }
 
-/// Rejects a file that cannot be run, with the reason; if the file is missing, without a reason.
+/// Rejects a file that cannot be run, with the reason; there is no reason if the file is missing.
 fn check_executable(file: &Path) -> Result<(), Option<NotExecutable>> {
     let data = std::fs::metadata(file).map_err(|error| match error.raw_os_error() {
         Some(libc::ENOENT | libc::ENOTDIR | libc::ENAMETOOLONG) => None,

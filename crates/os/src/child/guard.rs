@@ -16,7 +16,7 @@ use crate::procfs;
 /// The guard's process name in the kernel.
 const NAME: &CStr = c"linespeed-guard";
 
-/// Maximum number of searches for processes of the run, so that the search ends even if a process forks endlessly.
+/// Maximum number of searches for processes of the run: the search must end even if a process forks endlessly.
 const LOOKS: usize = 100;
 
 /// The pause between two searches.
@@ -25,14 +25,14 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// The guardian of `linespeed quiet`. It restores the machine's settings and must outlive all other processes.
 const QUIET: &[u8] = b"linespeed-quiet";
 
-/// A guard that waits for this process to end. It is created before anything is started and dropped after everything
-/// has ended.
+/// A guard that waits for this process to exit. It is created before any other process is started and dropped after all
+/// of them have exited.
 #[derive(Debug)]
 pub struct Guard {
     token: String,
     /// Identifies processes that no longer have the environment variable.
     mark: Option<Mark>,
-    /// The directory that it removes.
+    /// The directory that the guard removes.
     folder: Option<PathBuf>,
     /// The guardian, once it was requested; `None` if it could not be started.
     posted: OnceCell<Option<Guardian>>,
@@ -59,8 +59,8 @@ impl Guard {
         Self { token, mark, folder: folder.map(Path::to_owned), posted: OnceCell::new() }
     }
 
-    /// Starts the guard, as [`Guard::new`] does, unless it already runs. A child waiting at its gate leaves nothing to
-    /// clean up.
+    /// Starts the guard, as [`Guard::new`] does, unless it is already running. A child waiting at its gate needs no
+    /// cleanup.
     pub fn post(&self) {
         self.posted.get_or_init(|| {
             let guardian = post(&self.token, self.mark, self.folder.as_deref());
@@ -119,7 +119,7 @@ fn post(token: &str, mark: Option<Mark>, folder: Option<&Path>) -> Option<Guardi
     if let (Some(run), Ok(tell)) = (runs.iter_mut().find(|run| run.token == token), guardian.teller()) {
         run.tell = Some(Box::new(tell));
     }
-    // So that it does not count as left behind by a command.
+    // A registered guardian does not count as left behind by a command.
     tree::register(guardian.pid(), true);
     Some(guardian)
 }
@@ -127,8 +127,8 @@ fn post(token: &str, mark: Option<Mark>, folder: Option<&Path>) -> Option<Guardi
 /// Ends the run's processes, including those adopted from it (PID and start time), and removes its directory.
 fn clean_up(token: &str, mark: Option<Mark>, adopted: Vec<(i32, u64)>, folder: Option<&Path>) {
     let mut quiet = 0;
-    // Also all descendants of marked processes: a process that has lost every mark is identified through its parent,
-    // even if that has ended.
+    // This includes all descendants of marked processes: a process that has lost every mark is identified through its
+    // parent, even if the parent has ended.
     let mut doomed = tree::Doomed::of(adopted);
     for _ in 0..LOOKS {
         doomed.add(&processes_of_run(token, mark));

@@ -74,13 +74,13 @@ pub(crate) struct Mark {
     before: [Rlimit; 2],
 }
 
-/// The time, as a number that no other concurrent run uses.
+/// The current time, used as a number that is unique among concurrent runs.
 pub(super) fn clock_ns() -> u128 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos())
 }
 
 impl Mark {
-    /// The mark of this run. Limits that were lowered cannot store it; `None` if all were lowered.
+    /// The mark of this run. Limits that were lowered cannot store a mark; `None` if all were lowered.
     pub(crate) fn new() -> Option<Self> {
         let number = LEAST | (clock_ns() as u64 & (LEAST - 1));
         let before = LIMITS.map(|(limit, _)| getrlimit(limit));
@@ -90,7 +90,7 @@ impl Mark {
             .then_some(Self { number, before })
     }
 
-    /// Marks this process and everything it starts from now on.
+    /// Marks this process and all processes that it starts from now on.
     pub(crate) fn set(&self) {
         set(&self.before.map(|before| Rlimit { current: Some(self.number), ..before }));
     }

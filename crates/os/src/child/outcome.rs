@@ -10,11 +10,11 @@ use super::tree::Process;
 pub enum Exit {
     /// It exited with this code.
     Code(i32),
-    /// It was killed by a signal that we did not send.
+    /// It was killed by a signal that linespeed did not send.
     Signal(i32),
     /// It exceeded its time limit and was terminated.
     TimedOut,
-    /// We received this signal and terminated it.
+    /// linespeed received this signal and terminated the child.
     Stopped(i32),
 }
 
@@ -22,7 +22,7 @@ pub enum Exit {
 const TIMED_OUT: u8 = 124;
 
 impl Exit {
-    /// The exit code as in shells.
+    /// The shell-style exit code.
     pub fn code(self) -> u8 {
         match self {
             Exit::Code(code) => code as u8,
@@ -94,9 +94,9 @@ impl From<&libc::rusage> for Usage {
             major_faults: count(usage.ru_majflt),
             voluntary_switches: count(usage.ru_nvcsw),
             involuntary_switches: count(usage.ru_nivcsw),
-            // Counted in blocks of 512 bytes, for every file system.
+            // The kernel counts blocks of 512 bytes, for every file system.
             read_bytes: count(usage.ru_inblock).saturating_mul(512),
-            // Linux counts it in KiB.
+            // Linux reports KiB.
             max_rss_bytes: count(usage.ru_maxrss).saturating_mul(1024),
         }
     }

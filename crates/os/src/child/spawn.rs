@@ -32,12 +32,12 @@ impl Child {
         spawn(spec, beside)
     }
 
-    /// Lets a gated child start its program, and starts its timer. It does not wait, so that many children can start
+    /// Lets a gated child start its program, and starts its timer. It does not wait, because many children may start
     /// together; [`Child::started`] shows whether the program could be started. Without a gate, it does nothing.
     pub fn release(&mut self) {
         if let Some(mut gate) = self.gate.take() {
             self.started = Instant::now();
-            // If the child has exited, nothing reads it; SIGPIPE is ignored in every Rust program.
+            // If the child has exited, nothing reads the byte; SIGPIPE is ignored in every Rust program.
             let _ = gate.write_all(b"g");
         }
     }
@@ -78,7 +78,7 @@ fn spawn(spec: &Spec, beside: &mut dyn FnMut(i32)) -> Result<Child, SpawnError> 
     let started = Instant::now();
     let pid = fork_child(&plan).map_err(failed)?;
     if spec.own_group {
-        // The child also does this: whichever is first, it is done before either continues.
+        // The child also makes this call: whichever comes first, the group exists before either continues.
         // SAFETY: the call only takes integers.
         unsafe { libc::setpgid(pid, pid) };
     }
@@ -100,7 +100,7 @@ fn spawn(spec: &Spec, beside: &mut dyn FnMut(i32)) -> Result<Child, SpawnError> 
         ended: None,
     };
     beside(pid);
-    // A gated child reports here when it reaches its gate; any child that failed before reports here as well.
+    // A gated child reports here when it reaches its gate; any child that failed earlier also reports here.
     if let Some(error) = reports.read_failure(name) {
         wait::abandon(&mut child);
         return Err(error);

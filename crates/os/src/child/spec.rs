@@ -22,7 +22,7 @@ pub struct Spec<'a> {
     pub stdout: Output<'a>,
     /// Its standard error.
     pub stderr: Output<'a>,
-    /// Environment variables to add to ours or to replace them.
+    /// Environment variables in addition to ours, or in place of ours.
     pub env: &'a [(OsString, OsString)],
     /// Its working directory; `None` to inherit ours.
     pub folder: Option<&'a Path>,
@@ -70,7 +70,7 @@ pub enum Output<'a> {
     Null,
     /// To a file.
     File(&'a File),
-    /// Captured by us. At most `limit` bytes are kept: half of them from the start and half from the end. The rest is
+    /// Captured by linespeed. At most `limit` bytes are saved: half from the start and half from the end. The rest is
     /// read and counted, so that the child never blocks and memory stays bounded. Output is read while waiting for the
     /// child.
     Capture {

@@ -45,7 +45,7 @@ pub(super) struct Descriptors {
     pub(super) gate: RawFd,
 }
 
-/// Strings as the kernel expects them: a null-terminated list of pointers.
+/// Strings in the format of the kernel: a null-terminated list of pointers.
 #[derive(Debug)]
 struct StringList {
     /// Keeps the strings alive while the pointers are used.
@@ -198,7 +198,7 @@ unsafe fn become_program(plan: &Plan) -> ! {
 }
 
 /// Resets our signal handlers, which must not run in a child at its gate, and the signals that we ignore (SIGPIPE,
-/// SIGXFSZ), which commands expect to be at their defaults. SIGHUP and SIGINT stay ignored if a parent ignored them
+/// SIGXFSZ), because commands expect the default actions. SIGHUP and SIGINT stay ignored if a parent ignored them
 /// (nohup, a background job).
 ///
 /// # Safety
@@ -238,8 +238,8 @@ unsafe fn wait_at_gate(plan: &Plan) {
         match count {
             1 => return,
             -1 if last_error() == libc::EINTR => {}
-            // Nothing will ever open it.
-            // SAFETY: takes a number.
+            // Nothing will ever open the gate.
+            // SAFETY: the call only takes an integer.
             _ => unsafe { libc::_exit(125) },
         }
     }

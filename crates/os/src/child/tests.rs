@@ -121,7 +121,7 @@ fn children_are_timed_each_for_itself() {
     assert!(ends[1].wall < ends[0].wall, "{ends:?}");
 }
 
-/// In whose second look the child with this number ends, and which then takes long, as when this process was stopped in it.
+/// A watcher in whose second check the child with this number exits; the check then takes long, as if this process was stopped.
 struct Slow {
     looks: u32,
     pid: i32,
@@ -260,7 +260,7 @@ fn a_signal_to_us_ends_the_whole_tree_however_stubborn() {
 #[test]
 fn what_starts_while_it_is_ended_is_ended_too() {
     if !become_subreaper() {
-        // A user-mode emulator cannot adopt them.
+        // A user-mode emulator cannot adopt processes.
         let name = "what_starts_while_it_is_ended_is_ended_too";
         return eprintln!("skipped {name}: the emulator has no subreaper");
     }

@@ -30,8 +30,8 @@ pub struct Process {
     pub name: String,
 }
 
-/// Requests that all children be killed immediately, without a grace period. Async-signal-safe. `false` if there are
-/// none, or if this was already requested.
+/// Requests that all children be killed immediately, without a grace period. Async-signal-safe. `false` if there are no
+/// children, or if this was already requested.
 pub fn hurry() -> bool {
     COUNT.load(Ordering::Relaxed) > 0 && !HURRY.swap(true, Ordering::Relaxed)
 }
@@ -103,7 +103,7 @@ pub(super) fn look_at_end(kind: libc::idtype_t, id: i32, flags: libc::c_int) -> 
 }
 
 /// Processes that we adopted: our children that were started neither here nor by the program that ran in this process
-/// before `exec`. Those in the group of a child other than `pid` were left behind by that child.
+/// before `exec`. Processes in the group of a child other than `pid` were left behind by that child.
 pub(super) fn left_behind_by(pid: i32) -> Vec<Process> {
     // Without any children, there is nothing to check.
     if look_at_end(libc::P_ALL, 0, libc::WNOHANG).is_err() {
@@ -117,7 +117,7 @@ pub(super) fn left_behind_by(pid: i32) -> Vec<Process> {
             continue;
         }
         let Some(line) = Stat::read(candidate) else { continue };
-        // Processes that the others start later have no mark of a run.
+        // Processes that those children start later have no mark of a run.
         let of_others = others.contains(&(candidate, line.started))
             || !others.is_empty() && !mark::is_of_a_run(candidate);
         if !of_others && !known.iter().any(|(child, own)| *own && *child == line.group && *child != pid) {
@@ -145,8 +145,8 @@ pub fn processes() -> HashMap<i32, Stat> {
     procfs::numbers("/proc").filter_map(|pid| Some((pid, Stat::read(pid)?))).collect()
 }
 
-/// Processes to be ended, identified by PID and start time. None is lost if its parent ends first, and none is confused
-/// with another process that reuses its PID.
+/// Processes to be ended, identified by PID and start time. A process is not lost if its parent ends first, and is not
+/// confused with another process that reuses its PID.
 #[derive(Debug, Default)]
 pub(super) struct Doomed(Vec<(i32, u64)>);
 

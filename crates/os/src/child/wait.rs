@@ -13,7 +13,7 @@ use super::tree::{self, Process};
 use crate::Stop;
 use crate::thread::read_usage;
 
-/// A signal handler only sets an atomic variable, which must be polled.
+/// The polling interval of the atomic variable that signal handlers set.
 const LOOK: Duration = Duration::from_millis(50);
 /// The grace period of a child after SIGTERM, and after a Ctrl-C that the child also received.
 const GRACE: Duration = Duration::from_secs(2);
@@ -87,7 +87,7 @@ fn watch_process(pid: i32) -> Option<OwnedFd> {
     watch.or_else(|| watch_by_thread(pid).ok())
 }
 
-/// The same before Linux 5.3: a pipe that is closed by a thread when the process has ended.
+/// Like [`watch_process`], before Linux 5.3: a pipe that a thread closes when the process has ended.
 fn watch_by_thread(pid: i32) -> io::Result<OwnedFd> {
     let (ours, theirs) = io::pipe()?;
     std::thread::Builder::new().stack_size(64 << 10).spawn(move || {
@@ -206,7 +206,7 @@ pub fn wait_all(
                 waited.take_end(child, unseen, watcher);
             }
         }
-        // From here on, an exit is not detected, even while the watcher works.
+        // From here to the next check, exits are not detected, even while the watcher works.
         let from = Instant::now();
         let mut fds: Vec<RawFd> = Vec::new();
         for (child, waited) in children.iter().zip(&waited).filter(|(child, _)| open(child)) {
@@ -246,7 +246,7 @@ pub fn wait_all(
     };
     if let Some(exit) = forced {
         if exit == Exit::TimedOut {
-            // Its time includes that of processes left behind: if those are ended now, the run took too long.
+            // The child's time includes processes left behind: if these are ended now, the run took too long.
             for (child, waited) in children.iter().zip(&mut waited).filter(|(child, _)| open(child)) {
                 if waited.exit.is_some() && !tree::left_behind_by(child.pid).is_empty() {
                     waited.exit = Some(exit);
@@ -258,7 +258,7 @@ pub fn wait_all(
     let results = children.iter_mut().zip(waited).zip(left).map(|((child, waited), left)| {
         child.drain();
         if child.ended.is_none() {
-            // Not earlier: until here, its group distinguishes the processes it left behind from those of other
+            // Until here, the child's group distinguishes the processes that it left behind from those of other
             // children.
             tree::forget(child.pid);
         }
@@ -288,7 +288,7 @@ fn reap_left_behind(
             if let Some((_, usage)) = reap(process.pid) {
                 waited[at].usage.add(&usage);
                 if !waits {
-                    // It had ended before or together with the child, and was not reaped.
+                    // The process had ended before or together with the child, but was not reaped.
                     continue;
                 }
                 waited[at].wall = waited[at].wall.max(child.started.elapsed());
@@ -320,7 +320,7 @@ fn give_up(
     let from_terminal = exit == Exit::Stopped(libc::SIGINT)
         && children.iter().all(|child| !child.own_group)
         && terminal_is_ours();
-    // Done before the first of them ends, after which the ownership of the others is unknown.
+    // Collected before the first process ends; after that, the ownership of the others is unknown.
     let mut doomed = tree::Doomed::default();
     doomed.add(&roots);
     if !from_terminal {
@@ -355,7 +355,7 @@ fn give_up(
             if rest.is_empty() && gone && doomed.running().is_empty() {
                 return true;
             }
-            // Processes left behind have not been signaled yet, and nothing else will do it.
+            // Processes left behind have not been signaled yet, and nothing else will signal them.
             let orphans_only = gone && signal.is_none() && from.elapsed() > TELL;
             let hurried = tree::hurried() && signal != Some(libc::SIGKILL);
             if from.elapsed() >= grace || orphans_only || hurried {

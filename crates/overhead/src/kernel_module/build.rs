@@ -1,4 +1,4 @@
-//! Builds the module: runs make with the kernel's headers in our own directory.
+//! Builds the module: runs make with the kernel's headers in a private directory.
 
 use record::text::Value;
 use record::{Text, text};
@@ -13,10 +13,9 @@ use super::headers::Headers;
 use crate::Unavailable;
 use os::Stop;
 
-/// Time limit of a build. Four small files take some seconds to build, or two minutes in an emulator; a slower machine
-/// has other problems.
+/// The time limit of a build. Building the four small files takes a few seconds, or two minutes in an emulator.
 pub const LIMIT: Duration = Duration::from_secs(300);
-/// Maximum number of files compiled in parallel: there are only four.
+/// Maximum number of parallel compilations, because there are only four files.
 const MOST_JOBS: usize = 4;
 /// The polling interval.
 const LOOK: Duration = Duration::from_millis(20);
@@ -32,27 +31,27 @@ const MOST_WORDS: usize = 1 << 20;
 pub struct Built {
     /// The module.
     pub module: PathBuf,
-    /// The output of make and the tools it called.
+    /// The output of make and of the tools that it called.
     pub words: String,
 }
 
-/// The remedy if the file system used for a build is full, or if no directory can be created there.
+/// The remedy if the file system for builds is full, or if no directory can be created on it.
 pub(super) const BUILD_ELSEWHERE: &str = "TMPDIR=/var/tmp linespeed overhead --kernel";
 
-/// A failed build, with the remedy if the disk is full, which is determined from the file system because make's output
-/// does not show it.
+/// A failed build, with a remedy if the disk is full. The file system is checked for this, because make's output does
+/// not report a full disk.
 fn failed_build(folder: &Path, stop: &Stop, reason: Text) -> Unavailable {
     let failure = Unavailable::new(reason);
     let full = is_full(folder) && stop.signal().is_none();
     if full { failure.with_remedy(BUILD_ELSEWHERE) } else { failure }
 }
 
-/// Builds the module in `folder`, which contains its sources, within `limit`. `started` is called with the process
-/// group of make, with which all its processes can be ended together.
+/// Builds the module within `limit` in `folder`, which contains the sources. `started` is called with the process group
+/// of make, through which all processes of the build can be terminated.
 ///
 /// # Errors
 ///
-/// The first error of the compiler or make; a signal; the time limit.
+/// The compiler or make failed (with the first error), a signal was received, or the time limit was exceeded.
 pub fn build(
     limit: Duration,
     headers: &Headers,
@@ -89,7 +88,7 @@ pub fn build(
         .arg("CONFIG_DEBUG_INFO_BTF_MODULES=")
         .args(&headers.arguments)
         .arg("modules")
-        // In parallel, up to the number of files.
+        // Compiles in parallel, up to the number of files.
         .arg(format!(
             "-j{}",
             std::thread::available_parallelism().map_or(1, |cpus| cpus.get().min(MOST_JOBS))
@@ -145,8 +144,8 @@ fn wait(mut child: Child, limit: Duration, stop: &Stop) -> Result<bool, Unavaila
     Err(Unavailable::new(why))
 }
 
-/// Whether there is too little space for a build. make does not report the compiler's errno, and the compiler's files
-/// are already removed by then.
+/// Whether there is too little space for a build. make does not report the compiler's errno, and the compiler has
+/// already removed its files when make exits.
 fn is_full(folder: &Path) -> bool {
     /// Required space, bytes: more than the total size of all files of a build.
     const NEEDED: u64 = 16 << 20;
@@ -158,7 +157,7 @@ fn last_words(words: &Path) -> String {
     String::from_utf8_lossy(&bytes[..bytes.len().min(MOST_WORDS)]).into_owned()
 }
 
-/// The output line that shows the problem: the first error, or the last line, without control characters.
+/// The output line that shows the problem: the first error, otherwise the last line, without control characters.
 fn complaint(words: &str) -> String {
     let lines = || words.lines().map(str::trim).filter(|line| !line.is_empty());
     let wrong = ["error:", "ERROR:", "not found", "No such file", "Error ", "cannot", "***"];

@@ -1,5 +1,5 @@
-//! The directory in which modules are built: private, for one linespeed at a time, with a guardian that cleans up
-//! regardless of how linespeed ends.
+//! The private directory in which modules are built, by one linespeed at a time. A guardian cleans up, regardless of
+//! how linespeed exits.
 
 use record::{Text, text};
 use std::ffi::OsString;
@@ -15,8 +15,8 @@ use super::{build, headers, loaded, sources};
 use crate::Unavailable;
 use os::Stop;
 
-/// Builds modules for this kernel and for others whose headers are installed here. The directory is set up when first
-/// needed, and everything is reverted when it is dropped.
+/// Builds modules for this kernel and for others whose headers are installed here. The directory is set up on first
+/// use; dropping this value reverts everything.
 #[derive(Debug, Default)]
 pub struct BuildDirectory(OnceLock<Result<Prepared, Unavailable>>);
 
@@ -34,7 +34,7 @@ struct Prepared {
 }
 
 impl BuildDirectory {
-    /// Sets it up, unless this is already done.
+    /// Sets the directory up, unless this was already done.
     ///
     /// # Errors
     ///
@@ -47,12 +47,12 @@ impl BuildDirectory {
         self.0.get_or_init(|| Prepared::new(&os::places::temporary_folder())).as_ref().map_err(Clone::clone)
     }
 
-    /// The directory, which is removed when this is dropped or when we are killed.
+    /// The directory, which is removed when this value is dropped or when linespeed is killed.
     pub(super) fn folder(&self) -> Result<&Path, Unavailable> {
         self.prepared().map(|prepared| prepared.folder.as_path())
     }
 
-    /// The module's file for the kernel `release`, built if necessary.
+    /// The module's file for the kernel `release`, which is built if necessary.
     ///
     /// # Errors
     ///
@@ -127,7 +127,7 @@ impl Drop for Prepared {
     }
 }
 
-/// The module cannot be built in the directory for temporary files.
+/// The error if the module cannot be built in the directory for temporary files.
 fn elsewhere(reason: Text) -> Unavailable {
     Unavailable::new(reason).with_remedy(build::BUILD_ELSEWHERE)
 }
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn what_was_set_up_is_gone_afterwards() {
         let build_directory = BuildDirectory::default();
-        // Another test process may have the lock for a moment.
+        // Another test process may briefly hold the lock.
         let Ok(folder) = build_directory.folder().map(Path::to_owned) else { return };
         assert!(folder.is_dir());
         drop(build_directory);

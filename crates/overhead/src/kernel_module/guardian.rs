@@ -1,8 +1,8 @@
-//! The process that unloads the module and removes the build directory when the process that loaded the module has
-//! ended for any reason.
+//! A process that unloads the module and removes the build directory after the process that loaded the module has ended
+//! for any reason.
 //!
-//! The guardian is a forked copy of a process that may have several threads. After the fork, it therefore only makes
-//! system calls, and neither allocates memory nor takes locks.
+//! The guardian is a forked copy of a process that may have several threads. Therefore, after the fork, it makes only
+//! system calls and neither allocates memory nor takes locks.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -12,12 +12,12 @@ use std::path::Path;
 
 use os::guardian::{Guardian, Lifeline, Message};
 
-/// Its process name.
+/// The guardian's process name.
 const NAME: &CStr = c"linespeed-kmod";
 /// The module's name, as passed to delete_module.
 pub(super) const MODULE: &CStr = c"linespeed";
-/// Maximum number of attempts to unload, with pauses, because a pass of the ended process may still be in its last
-/// burst.
+/// Maximum number of attempts to unload the module, with pauses. Several attempts are needed because a pass of the
+/// ended process may still be in its last burst.
 const TRIES: u32 = 600;
 /// The pause between two attempts, ns.
 const PAUSE_NS: i64 = 50_000_000;
@@ -29,12 +29,12 @@ const DEPTH: u32 = 8;
 pub(crate) struct ModuleGuardian(Guardian);
 
 impl ModuleGuardian {
-    /// Starts a guardian for the module and a `folder`, which need not exist yet. The descriptor `lock` stays open in
-    /// the guardian, so that the lock is not free for the next linespeed until everything is reverted.
+    /// Starts a guardian for the module and a `folder`, which need not exist yet. The descriptor `lock` remains open in
+    /// the guardian, so that no other linespeed can take the lock before everything is reverted.
     ///
     /// # Errors
     ///
-    /// The process cannot be created. In this case, nothing may be loaded.
+    /// The process cannot be created. In this case, no module may be loaded.
     pub(crate) fn post(folder: Option<&Path>, lock: RawFd) -> io::Result<Self> {
         let folder = folder.map(|folder| CString::new(folder.as_os_str().as_bytes())).transpose()?;
         let work = |lifeline: &Lifeline| watch_over(lifeline, folder.as_deref());
@@ -42,12 +42,12 @@ impl ModuleGuardian {
         unsafe { Guardian::post_beside_threads(NAME, &[lock], work) }.map(Self)
     }
 
-    /// Sends the guardian the process group of the build, which it must also end.
+    /// Sends the guardian the process group of the build, which the guardian must also terminate.
     pub(crate) fn watch_group(&self, group: i32) {
         self.0.tell(group);
     }
 
-    /// Ends the guardian after everything was reverted, and waits for it to exit.
+    /// Terminates the guardian after everything was reverted, and waits until it has exited.
     pub(crate) fn dismiss(self) {
         self.0.dismiss();
         self.0.wait();
@@ -92,7 +92,7 @@ fn pause() {
     unsafe { libc::nanosleep(&time, std::ptr::null_mut()) };
 }
 
-/// Unloads the module; returns the error number on failure.
+/// Unloads the module. Returns the error number on failure.
 pub(super) fn unload() -> Result<(), i32> {
     // SAFETY: a string that lives as long as the program, and flags.
     match unsafe { libc::syscall(libc::SYS_delete_module, MODULE.as_ptr(), libc::O_NONBLOCK) } {

@@ -1,5 +1,5 @@
-//! Checks whether the headers and tools for building a module are present, complete and for this kernel; otherwise,
-//! reports what to install.
+//! Checks whether the headers and tools for building a module are present, complete and for this kernel. If not, reports the packages to
+//! install.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -23,8 +23,7 @@ pub struct Headers {
 ///
 /// # Errors
 ///
-/// Headers that are missing, incomplete or for a different kernel, and missing tools, each with the packages to
-/// install.
+/// The headers are missing, incomplete or for a different kernel, or a tool is missing. The remedy lists the packages to install.
 pub(crate) fn find_headers(root: &Path, release: &str, path: &OsStr) -> Result<Headers, Unavailable> {
     let link = root.join("lib/modules").join(release).join("build");
     let missing = |reason: Text| Unavailable::new(reason).with_remedy(install_headers(root, release));

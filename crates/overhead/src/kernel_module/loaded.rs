@@ -17,7 +17,7 @@ use crate::Unavailable;
 
 /// The device.
 const DEVICE: &str = "/dev/linespeed";
-/// The directory that exists while the module is loaded.
+/// The directory in /sys that exists while the module is loaded.
 const LOADED: &str = "/sys/module/linespeed";
 /// The lock file: only the linespeed that holds the lock may use the module. The file belongs to root, and no other
 /// user can lock it.
@@ -58,7 +58,7 @@ fn lock_file() -> io::Result<File> {
     options.open(folder.join(LOCK))
 }
 
-/// Cleans up after a linespeed that was killed together with its guardian. Requires the lock.
+/// Cleans up after a linespeed that was killed together with its guardian. The caller must hold the lock.
 ///
 /// # Errors
 ///
@@ -90,7 +90,7 @@ fn is_own_folder(path: &Path) -> bool {
 ///
 /// # Errors
 ///
-/// The reason why the kernel rejects it.
+/// The reason why the kernel rejects the module.
 pub(super) fn load(module: &Path, release: &str) -> Result<(), Unavailable> {
     let file =
         File::open(module).map_err(|error| Unavailable::new(format!("{}: {error}", module.display())))?;
@@ -124,11 +124,11 @@ fn refused(error: &io::Error, release: &str) -> Unavailable {
     Unavailable { reason: text!("the kernel refuses the module: {error}"), remedy }
 }
 
-/// Unloads the module, which may still be busy with a last burst for a short time.
+/// Unloads the module. It may still be busy with a last burst for a short time.
 ///
 /// # Errors
 ///
-/// The reason why it remains loaded.
+/// The reason why the module remains loaded.
 pub(super) fn unload() -> io::Result<()> {
     let mut last = 0;
     for _ in 0..TRIES {
@@ -147,7 +147,7 @@ pub(super) fn unload() -> io::Result<()> {
 pub(super) struct Device(File);
 
 impl Device {
-    /// Opens the device. If it is missing in /dev, it is opened through a node created in `folder`.
+    /// Opens the device. If it is missing in /dev, a node created in `folder` is used instead.
     pub(super) fn open(folder: &Path) -> Result<Self, Unavailable> {
         let opened = OpenOptions::new().read(true).write(true).open(DEVICE).or_else(|error| {
             let own = (error.kind() == io::ErrorKind::NotFound).then(|| own_node(folder)).flatten();
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn the_lock_is_one_processs_at_a_time() {
-        // Another test process may have it for a moment.
+        // Another test process may briefly hold the lock.
         let Ok(held) = lock() else { return };
         let failure = lock().unwrap_err();
         assert_eq!(failure.reason.code(), Some("module-in-use"), "{failure:?}");

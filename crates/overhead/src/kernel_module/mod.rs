@@ -1,9 +1,8 @@
-//! Kernel mode: runs the routine in a kernel module, which is built for the running kernel, loaded, queried and
-//! unloaded.
+//! Runs the routine in kernel mode, in a module built for the running kernel, loaded, queried and unloaded.
 //!
 //! The program contains the module's sources, and the module's routine consists of the program's own bytes
-//! ([`sources`]). One linespeed at a time can use the module. A guardian unloads it when this process ends for any
-//! reason; if both are killed, the next run cleans up.
+//! ([`sources`]). One linespeed at a time can use the module. A guardian unloads the module after this process has
+//! ended for any reason; if both are killed, the next run cleans up.
 
 mod build;
 mod build_directory;
@@ -39,14 +38,14 @@ pub const KERNEL: &str = "kernel";
 /// The source of the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source<'a> {
-    /// It is built from the sources in the program.
+    /// The module is built from the sources in the program.
     Build,
     /// A file built earlier by the same linespeed for the same kernel.
     File(&'a Path),
 }
 
 impl Source<'_> {
-    /// The module's file for a kernel, built if necessary.
+    /// The module's file for a kernel, which is built if necessary.
     ///
     /// # Errors
     ///
@@ -67,11 +66,11 @@ impl Source<'_> {
     }
 }
 
-/// The module in the running kernel, which is unloaded when dropped. It is in use while the device is open.
+/// The module in the running kernel. It is in use while the device is open, and is unloaded when this value is dropped.
 #[derive(Debug)]
 pub struct Module {
     device: Device,
-    /// CPU time of its threads, ns, which the kernel does not account to any process.
+    /// CPU time of the module's threads, ns. The kernel does not account this time to any process.
     thread_ns: Arc<AtomicU64>,
     _loaded: Loaded,
 }
@@ -115,7 +114,7 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// The module's error for the request, or for a pass that it aborted.
+    /// The error that the module returned for the request, or for an aborted pass.
     pub fn ask(&self, request: &Request) -> Result<Answer, Unavailable> {
         let add = |answer: &Answer| _ = self.thread_ns.fetch_add(answer.head.thread_ns, Ordering::Relaxed);
         self.device.ask(request).inspect(add)
@@ -132,8 +131,8 @@ impl Module {
     }
 }
 
-/// The layers of kernel mode, placed by the scheduler and pinned to `cpu`, each with and without interrupts; and the
-/// CPU time of their threads in ns, which is updated while they run. The module is unloaded when the last layer is
+/// The kernel-mode layers, placed by the scheduler or pinned to `cpu`, each with and without interrupts. Also returns
+/// the CPU time of their threads in ns, which is updated while they run. The module is unloaded when the last layer is
 /// dropped. If the module is unavailable, all layers are missing, with the reason.
 pub fn load_layers(
     source: Source,

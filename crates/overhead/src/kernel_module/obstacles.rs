@@ -13,7 +13,7 @@ const CAP_SYS_MODULE: u32 = 16;
 pub(super) const BOOT_WITH_MODULES: Template =
     Template::new("module-boot-with-modules", "boot a kernel with loadable modules (CONFIG_MODULES)");
 
-/// The first obstacle, from the files below `root`; `None` if there is none.
+/// The first obstacle, from the files under `root`; `None` if there is none.
 pub(crate) fn find_obstacle(root: &Path) -> Option<Unavailable> {
     let read = |path: &str| fs::read_to_string(root.join(path)).ok();
     if let Some(missing) = find_missing_support(root) {
@@ -46,8 +46,7 @@ pub(crate) fn find_obstacle(root: &Path) -> Option<Unavailable> {
     }
 }
 
-/// The reason why no module can ever be loaded into this kernel, from the files below `root`; `None` if it supports
-/// modules.
+/// The reason why no module can ever be loaded into this kernel, from the files under `root`; `None` if the kernel supports modules.
 pub fn find_missing_support(root: &Path) -> Option<Unavailable> {
     (!root.join("proc/modules").exists()).then(|| {
         text!("module-unsupported", "this kernel does not support loadable modules (no /proc/modules)")
@@ -74,12 +73,12 @@ fn unsigned(root: &Path, why: Text) -> Unavailable {
             text!("module-unsigned-secure-boot", "{why}: unsigned modules are refused; secure boot is on");
         Unavailable::new(reason).with_remedy(text!(
             "module-secure-boot-off",
-            "disable secure boot in the firmware settings; only the kernel rows require a module"
+            "disable secure boot in the firmware settings; only the kernel layers require a module"
         ))
     } else {
         text!("module-unsigned", "{why}: unsigned modules are refused").with_remedy(text!(
             "module-signature-off",
-            "boot without lockdown= and module.sig_enforce on the kernel command line; only the kernel rows require a module"
+            "boot without lockdown= and module.sig_enforce on the kernel command line; only the kernel layers require a module"
         ))
     }
 }

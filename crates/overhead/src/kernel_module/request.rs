@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use zerocopy::FromBytes;
 
-/// Constants of both sides.
+/// Constants that both sides use.
 const VERSION: u32 = 2;
 /// The largest end of a range that the module accepts. A number below it needs at most 4096 divisions, so that
 /// interrupts are never off for long.
 pub const BELOW_MAX: u64 = 1 << 24;
-/// Maximum duration of a burst, ns: no interrupt waits longer.
+/// Maximum duration of a burst, ns. No interrupt is delayed for longer than this.
 pub const BURST_NS: u32 = 2_000_000;
 /// Maximum number of iterations of the dependent adds per clock reading.
 pub const CLOCK_MAX: u32 = 8192;
@@ -19,7 +19,7 @@ const INTERRUPTS_OFF: u32 = 2;
 const ANSWER_BYTES: usize = size_of::<AnswerHead>();
 const PASS_BYTES: usize = size_of::<PassReport>();
 
-/// A load of timer interrupts on one CPU during passes, with a known cost, for tests.
+/// A load of timer interrupts with a known cost on one CPU during passes, for tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
     /// The CPU.
@@ -75,11 +75,11 @@ pub struct PassReport {
     pub primes: u64,
     /// Ticks of the counter, summed over the bursts.
     pub ticks_inside: u64,
-    /// Ticks from the beginning of the first burst to the end of the last.
+    /// Ticks from the beginning of the first burst to the end of the last burst.
     pub ticks_whole: u64,
-    /// The same in ns, on the kernel's clock.
+    /// The same period in ns, on the kernel's clock.
     pub ns_whole: u64,
-    /// Ticks of a clock reading before the pass, the fastest of three.
+    /// Ticks of a clock reading before the pass: the fastest of three.
     pub clock_before: u64,
     /// The same after the pass.
     pub clock_after: u64,
@@ -107,7 +107,7 @@ pub struct PassReport {
     pub reserved: u32,
 }
 
-/// The start of an answer.
+/// The head of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, FromBytes)]
 #[repr(C)]
 pub struct AnswerHead {
@@ -123,7 +123,7 @@ pub struct AnswerHead {
     pub clock_offset: u32,
     /// Interrupts of the load.
     pub load_count: u64,
-    /// Their total duration, ns.
+    /// Total duration of these interrupts, ns.
     pub load_ns: u64,
     /// CPU time of the thread that ran the passes, ns.
     pub thread_ns: u64,

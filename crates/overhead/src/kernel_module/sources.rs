@@ -1,4 +1,5 @@
-//! The module's sources, which are embedded in the program, and the program's bytes linked into the module.
+//! The module's sources, which are embedded in the program, and the bytes of the program linked into the
+//! module.
 
 use std::fs;
 use std::io;

@@ -1,5 +1,6 @@
-//! The guest on aarch64. Address translation is enabled: otherwise, data would bypass the caches, and the routine's
-//! bytes would be fetched in a different way than in other layers. The guest has one page table, and an exception table
+//! The guest on aarch64. Address translation is enabled, because otherwise data would bypass the caches, and the
+//! routine would be fetched in a different way than in other
+//! layers. The guest has one page table, and an exception table
 //! that only signals exceptions.
 
 use std::arch::global_asm;
@@ -48,7 +49,7 @@ unsafe extern "C" {
     static linespeed_guest_exception: [u8; 8];
 }
 
-/// The layout of the guest's memory: page tables from the root on, the exception table, the code, the routine.
+/// The layout of the guest's memory: page tables (root first), the exception table, the code, the routine.
 const TABLES: usize = 0x1000;
 const EXCEPTIONS: u64 = 0x4000;
 const CODE: u64 = 0x5000;
@@ -87,10 +88,10 @@ const VBAR_EL1: u64 = system(3, 0, 12, 0, 0);
 const CNTKCTL_EL1: u64 = system(3, 0, 14, 1, 0);
 const ID_AA64MMFR0_EL1: u64 = system(3, 0, 0, 7, 0);
 
-/// Ways to exit the guest; the first that works is used.
+/// Ways to exit the guest; the first one that works is used.
 pub(super) const WAYS: &[ExitWay] = &[ExitWay::Store];
 
-/// The machine type to request: 40 address bits, or the maximum if that is less.
+/// The machine type to request: 40 address bits, or the supported maximum if that is lower.
 pub(super) fn kind(device: &Device) -> u64 {
     match device.kvm.get_host_ipa_limit() {
         bits @ 32..40 => bits as u64,
@@ -98,7 +99,7 @@ pub(super) fn kind(device: &Device) -> u64 {
     }
 }
 
-/// Nothing needed.
+/// Nothing to do on this architecture.
 pub(super) fn before_cpu(_: &VmFd) -> Result<(), Unavailable> {
     Ok(())
 }
@@ -157,7 +158,7 @@ pub(super) fn prepare(machine: &Machine) -> Result<(), Unavailable> {
     if written { Ok(()) } else { Err(Unavailable::new(super::machine::CODE_TOO_LARGE)) }
 }
 
-/// Counts in the guest.
+/// Counts primes in the guest.
 pub(super) fn count(
     machine: &mut Machine,
     mode: Mode,
@@ -211,7 +212,7 @@ pub(super) fn explain_absence() -> (Text, Text) {
     )
 }
 
-/// Replaces the code, for tests with a guest that never ends.
+/// Replaces the code with an endless loop, for tests.
 #[cfg(test)]
 pub(super) fn never_end(machine: &Machine) {
     // b to itself.

@@ -17,7 +17,7 @@ pub const PATH: &str = "/dev/kvm";
 /// The only version of the interface since Linux 2.6.22.
 const VERSION: i32 = 12;
 
-/// The open KVM device, with the known version.
+/// The open KVM device, with the supported interface version.
 #[derive(Debug)]
 pub(super) struct Device {
     pub(super) kvm: Kvm,
@@ -28,7 +28,7 @@ pub(super) struct Device {
 const ATTEMPTS: usize = 20;
 
 impl Device {
-    /// Opens it.
+    /// Opens the device.
     pub(crate) fn open(path: &Path) -> Result<Self, Unavailable> {
         // Opening the path must not wait for a writer if it is a pipe.
         let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
@@ -131,7 +131,7 @@ fn group_that_may(file: &std::fs::Metadata) -> Option<String> {
     line.split(':').next().filter(|name| !name.is_empty() && *name != "root").map(str::to_owned)
 }
 
-/// The reason why there is no device, as far as known.
+/// The likely reason why there is no device.
 fn absent(path: &Path) -> Unavailable {
     let device = &path.display().to_string();
     // The kernel lists its devices regardless of those available in a container.

@@ -10,11 +10,12 @@ pub enum Kind {
     Hardware,
     /// The processor runs both modes of a guest, and this machine is itself virtual.
     Nested,
-    /// The module kvm_pvm: the guest runs in the machine's user mode, and a kernel without support for it is emulated.
+    /// The module kvm_pvm: the guest runs in the machine's user mode, and a guest kernel without support for this is
+    /// emulated.
     Pvm,
     /// At least one mode of the guest is emulated.
     Emulating,
-    /// KVM exists, but does not run a guest.
+    /// KVM exists but does not run a guest.
     Unusable,
     /// KVM is missing, or this user may not use it.
     None,
@@ -22,7 +23,7 @@ pub enum Kind {
 
 impl Kind {
     /// Determines the kind from the point at which the guests in user mode and kernel mode failed (`None` if they run).
-    /// `hypervisor` is the one under which this machine runs; `pvm` tells whether that module is loaded.
+    /// `hypervisor` is the hypervisor under which this machine runs; `pvm` is set if the module kvm_pvm is loaded.
     pub(super) fn of_guests(ended: [Option<TriedUntil>; 2], hypervisor: Option<&str>, pvm: bool) -> Self {
         match ended {
             [Some(TriedUntil::Made), _] => Kind::None,
@@ -34,7 +35,7 @@ impl Kind {
         }
     }
 
-    /// Its name in a record.
+    /// The name of this kind in a record.
     pub fn word(self) -> &'static str {
         self.into()
     }

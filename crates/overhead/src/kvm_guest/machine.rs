@@ -12,25 +12,25 @@ use super::processor;
 use crate::Unavailable;
 use os::mapping::{Mapping, Page};
 
-/// The size of the guest's memory, from address 0: a multiple of the largest base page size of any host.
+/// The size of the guest's memory, which starts at address 0. It is a multiple of the largest base page size of any host.
 pub(super) const BYTES: usize = 64 << 10;
 /// An address beyond the memory: a store to it exits the guest.
 pub(super) const OUTSIDE: u64 = 0x2_0000;
-/// The signal that interrupts a running vCPU. Other recipients ignore it.
+/// The signal that interrupts a running vCPU. Other recipients ignore this signal.
 pub(super) const INTERRUPT: libc::c_int = libc::SIGURG;
 
 /// The reason why the guest exited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exit {
-    /// It wrote to this port.
+    /// The guest wrote to this port.
     Port(u16),
-    /// It stored to this address outside its memory.
+    /// The guest stored to this address outside its memory.
     Store(u64),
-    /// It raised an exception: on x86-64, all exceptions have this result.
+    /// The guest raised an exception. On x86-64, all exceptions have this result.
     Shutdown,
-    /// The signal interrupted it.
+    /// The signal interrupted the guest.
     Interrupted,
-    /// The processor or KVM refused it, with this reason code.
+    /// The processor or KVM refused to run the guest, with this reason code.
     Refused(u32),
     /// Another exit, with KVM's exit number.
     Other(u32),
@@ -48,7 +48,7 @@ pub(super) struct Machine {
 /// The guest's code exceeds its memory.
 pub(super) const CODE_TOO_LARGE: &str = "the guest's code does not fit in its memory";
 
-/// Adds the name of the KVM request that failed to an error.
+/// Adds the name of the failed KVM request to an error.
 pub(super) fn failed<E: Into<io::Error>>(request: &'static str) -> impl Fn(E) -> Unavailable {
     move |error| Unavailable::new(text!("KVM: {request}: {error}", error = error.into()))
 }
@@ -72,7 +72,7 @@ impl Machine {
         Ok(Self { cpu, _machine: machine, memory })
     }
 
-    /// Writes to its memory. Returns false, without writing, if the range exceeds the memory.
+    /// Writes to the guest's memory. Returns false, without writing, if the range exceeds the memory.
     #[must_use]
     pub(crate) fn write(&self, address: usize, bytes: &[u8]) -> bool {
         let fits = address.checked_add(bytes.len()).is_some_and(|end| end <= BYTES);
@@ -84,13 +84,13 @@ impl Machine {
         fits
     }
 
-    /// Writes 64-bit words to its memory.
+    /// Writes 64-bit words to the guest's memory.
     #[must_use]
     pub(crate) fn write_words(&self, address: usize, words: &[u64]) -> bool {
         words.iter().enumerate().all(|(at, word)| self.write(address + at * 8, &word.to_le_bytes()))
     }
 
-    /// Reads its memory; `None` if the range exceeds the memory.
+    /// Reads the guest's memory; `None` if the range exceeds the memory.
     pub(crate) fn read(&self, address: usize, bytes: usize) -> Option<Vec<u8>> {
         let fits = address.checked_add(bytes).is_some_and(|end| end <= BYTES);
         fits.then(|| {
@@ -130,7 +130,7 @@ impl Machine {
     }
 }
 
-/// Blocks all signals except one, which is only unblocked while the guest runs, so that none is missed in between.
+/// Blocks all signals except one, which is unblocked only while the guest runs, so that no signal is lost before that.
 fn mask_signals(cpu: &VcpuFd) -> io::Result<()> {
     /// `_IOW(KVMIO, 0x8b, struct kvm_signal_mask)`: the structure's size without the mask itself.
     const SET_SIGNAL_MASK: u32 = 0x4004_ae8b;

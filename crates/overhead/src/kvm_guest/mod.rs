@@ -1,9 +1,9 @@
-//! Runs the routine in a guest directly on `/dev/kvm`, without other software: a virtual machine with one page table
-//! and the routine's page, in user mode and in kernel mode.
+//! Runs the routine in a guest directly on `/dev/kvm`, without QEMU: a virtual machine with one page table and the
+//! routine's page, in user mode and in kernel mode.
 //!
 //! The kind of KVM is determined by running guests: some KVMs interpret a guest's kernel mode, and some never return.
-//! Each guest has a separate thread, pinned to its CPU. The caller waits for the thread with a timeout, interrupts the
-//! guest with a signal, and leaves nothing behind.
+//! Each guest has a separate thread, pinned to its CPU. The caller waits for the thread with a timeout, can interrupt
+//! the guest with a signal, and leaves nothing behind.
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
@@ -44,7 +44,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The layer's name on this CPU. The machine's interrupts reach it.
+    /// The layer's name on this CPU. Interrupts of the machine are enabled.
     pub fn name(self, cpu: u32) -> LayerName {
         let layer = match self {
             Mode::User => "guest user",
@@ -57,20 +57,20 @@ impl Mode {
 /// The way in which the guest signals that the routine has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitWay {
-    /// It writes to a port.
+    /// The guest writes to a port.
     Port,
-    /// It stores to an address without memory.
+    /// The guest stores to an address without memory.
     Store,
 }
 
 /// The result of a guest's run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Counted {
-    /// Whether it ended normally; otherwise the values are meaningless.
+    /// Whether the guest ended normally; otherwise, the values are meaningless.
     ended: bool,
     exit: machine::Exit,
     primes: u64,
-    /// The counter as read by the guest right before and after the routine.
+    /// The counter values that the guest read right before and after the routine.
     from: u64,
     to: u64,
     /// The address at which the routine ran.
@@ -82,7 +82,7 @@ const TRIAL: Range<u64> = 0..2000;
 const TRIAL_PRIMES: u64 = 303;
 /// The time limit of the trial. An interpreting KVM needs 0.3 s, a processor 20 µs.
 const TRIAL_LIMIT: Duration = Duration::from_secs(4);
-/// The time limit of the routine after the trial: a hundred times a complete pass on a slow processor.
+/// The time limit of the routine after the trial: a hundred times the duration of a complete pass on a slow processor.
 const LIMIT: Duration = Duration::from_secs(60);
 /// A guest that is slower than user mode by this factor is interpreted, because no hypervisor has such overhead.
 /// Measured factors are 1.0 to 1.3 if the processor runs it, and otherwise 500 to 20,000.
@@ -110,9 +110,9 @@ impl Found {
     }
 }
 
-/// Tries guests on this CPU, with the device at `path` ([`PATH`]). `hypervisor` is the one under which this machine
-/// runs, `none` for hardware. This takes at most one second if KVM responds, and at most ten seconds if not. A stop
-/// signal in `stop` ends a hanging guest.
+/// Tries guests on this CPU, with the device at `path` ([`PATH`]). `hypervisor` is the hypervisor under which this
+/// machine runs; `none` means bare metal. The trial takes at most one second if KVM responds, and at most ten seconds
+/// otherwise. A stop signal in `stop` ends a hanging guest.
 pub fn probe(
     path: &Path,
     cpu: u32,
@@ -143,11 +143,11 @@ struct Tried {
 /// The point at which a guest failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TriedUntil {
-    /// It was not created.
+    /// The guest could not be created.
     Made,
-    /// It does not run, or does not end normally.
+    /// The guest does not run, or does not end normally.
     Run,
-    /// It is far slower than outside a guest.
+    /// The guest is far slower than the same code outside a guest.
     Interpreted,
 }
 

@@ -1,4 +1,4 @@
-//! A guest in its own thread. All KVM requests are made there, so that the caller can stop waiting.
+//! A guest in its own thread. All KVM requests are made in this thread, so that the caller can stop waiting.
 
 use record::text;
 use std::io;
@@ -12,9 +12,9 @@ use super::{Counted, ExitWay, INTERPRETED, Mode, TRIAL, TRIAL_PRIMES, processor}
 use crate::{Observer, Pass, Ticks, Unavailable, crc32, page_offset};
 use os::pin::Pinned;
 
-/// Maximum number of trials, so that an interruption is not mistaken for emulation.
+/// Maximum number of trials. Several trials are run so that an interruption is not mistaken for emulation.
 const TRIALS: usize = 5;
-/// Trials longer than this, in seconds, are not repeated often.
+/// Trials that take longer than this, in seconds, are repeated only a few times.
 const LONG: f64 = 0.05;
 
 /// The result of the trial.
@@ -112,21 +112,21 @@ impl Running {
         Ok(Pass { primes: counted.primes, seconds, crc, page_offset, ..beside })
     }
 
-    /// Breaks the guest so that it never ends.
+    /// Replaces the guest's code with an endless loop.
     #[cfg(test)]
     pub(super) fn spoil(&mut self) {
         processor::never_end(&self.machine);
     }
 }
 
-/// The time measured by the guest, seconds: without entering and exiting it, but including all interruptions. `None` if
-/// its counter disagrees with the machine's: the time must not exceed the time `around` the guest.
+/// The time measured by the guest, seconds. It excludes guest entry and exit, but includes all interruptions. `None` if
+/// the guest's counter disagrees with the machine's counter, that is, if the time exceeds the time `around` the guest.
 fn inside(counted: &Counted, around: f64, ticks: Ticks) -> Option<f64> {
     let seconds = ticks.seconds(counted.to.checked_sub(counted.from)?);
     (seconds > 0.0 && seconds <= around).then_some(seconds)
 }
 
-/// Describes how a guest ended that did not end normally, or did not count the primes of the trial correctly.
+/// Describes the end of a guest that exited abnormally or did not count the primes of the trial correctly.
 fn wrong(counted: &Counted) -> Unavailable {
     if counted.ended {
         return Unavailable::new(text!(

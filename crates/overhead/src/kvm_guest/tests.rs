@@ -4,7 +4,7 @@ use super::*;
 use record::text::Value;
 use std::path::PathBuf;
 
-/// A stop request that never comes.
+/// A stop request that is never made.
 static NEVER: Stop = Stop::new();
 
 fn cpu() -> u32 {

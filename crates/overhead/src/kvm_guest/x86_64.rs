@@ -1,5 +1,5 @@
-//! The guest on x86-64: it starts in 64-bit mode, with one page table and no interrupt table, so that any exception
-//! ends it.
+//! The guest on x86-64. It starts in 64-bit mode, with one page table and no interrupt table, so that any exception
+//! shuts it down.
 
 use std::arch::global_asm;
 use std::io;
@@ -52,11 +52,10 @@ unsafe extern "C" {
     static linespeed_guest_end: u8;
 }
 
-/// The port that signals the end of the routine: on a PC, that of the mathematics coprocessor, which is no longer used.
+/// The port that signals the end of the routine: on a PC, the port of the math coprocessor, which is no longer used.
 const PORT: u16 = 0xf0;
 
-/// The layout of the guest's memory: page tables from the root on, descriptors, the code, the routine, the end of a
-/// stack.
+/// The layout of the guest's memory: page tables (root first), descriptors, the code, the routine, the end of a stack.
 const TABLES: u64 = 0x0000;
 const DESCRIPTORS: u64 = 0x4000;
 const TASK: u64 = 0x4800;
@@ -67,7 +66,7 @@ const STACK: u64 = 0x8000;
 /// Present, writable, accessible in user mode.
 const ENTRY: u64 = 0b111;
 
-/// Ways to exit the guest; the first that works is used.
+/// Ways to exit the guest; the first one that works is used.
 pub(super) const WAYS: &[ExitWay] = &[ExitWay::Port, ExitWay::Store];
 
 /// The machine type to request.
@@ -81,7 +80,7 @@ pub(super) fn before_cpu(machine: &VmFd) -> Result<(), Unavailable> {
     machine.set_tss_address(0xfffb_d000).map_err(failed("KVM_SET_TSS_ADDR"))
 }
 
-/// Sets the vCPU's features to those available on the processor.
+/// Enables all available processor features on the vCPU.
 pub(super) fn after_cpu(device: &Device, _: &VmFd, cpu: &VcpuFd) -> Result<(), Unavailable> {
     let supported = device.kvm.get_supported_cpuid(KVM_MAX_CPUID_ENTRIES);
     supported.and_then(|cpuid| cpu.set_cpuid2(&cpuid)).map_err(|error| {
@@ -122,7 +121,7 @@ pub(super) fn prepare(machine: &Machine) -> Result<(), Unavailable> {
     if written { Ok(()) } else { Err(Unavailable::new(super::machine::CODE_TOO_LARGE)) }
 }
 
-/// Counts in the guest.
+/// Counts primes in the guest.
 pub(super) fn count(
     machine: &mut Machine,
     mode: Mode,
@@ -193,7 +192,7 @@ fn enter(machine: &Machine, mode: Mode) -> io::Result<()> {
     Ok(machine.cpu.set_sregs(&system)?)
 }
 
-/// The reason why KVM may be missing, from the processor's features, and the remedy.
+/// The likely reason why KVM is missing, according to the processor's features, and the remedy.
 pub(super) fn explain_absence() -> (Text, Text) {
     if virtualization() {
         (
@@ -220,7 +219,7 @@ fn virtualization() -> bool {
     intel || (extended >= 0x8000_0001 && std::arch::x86_64::__cpuid(0x8000_0001).ecx & 1 << 2 != 0)
 }
 
-/// Replaces the code with a guest that never ends, for tests.
+/// Replaces the code with an endless loop, for tests.
 #[cfg(test)]
 pub(super) fn never_end(machine: &Machine) {
     // jmp to itself.

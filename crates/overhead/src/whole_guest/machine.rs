@@ -28,7 +28,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// The time limit for an answer.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A running machine. It is ended when this value is dropped or this process ends.
+/// A running machine. It is terminated when this value is dropped or this process ends.
 #[derive(Debug)]
 pub(super) struct Machine {
     child: Child,
@@ -90,7 +90,7 @@ impl Machine {
         Ok(machine)
     }
 
-    /// The release of its kernel.
+    /// The release of the machine's kernel.
     pub(super) fn release(&mut self) -> Result<String, Unavailable> {
         match self.ask(&GuestCommand::About, b"")? {
             Answer::Release(release) => Ok(release),
@@ -223,7 +223,7 @@ fn forward(from: Option<ChildStdout>, to: &mpsc::SyncSender<Vec<u8>>) {
 
 /// The last non-empty line of a file, without control characters.
 fn last_line(file: &mut File) -> Option<String> {
-    /// Number of bytes read from the end, which suffices for the last line.
+    /// Number of bytes to read from the end, which is enough for the last line.
     const LAST: u64 = 4096;
     let end = file.seek(SeekFrom::End(0)).ok()?;
     file.seek(SeekFrom::Start(end.saturating_sub(LAST))).ok()?;
@@ -238,7 +238,7 @@ fn last_line(file: &mut File) -> Option<String> {
 ///
 /// # Errors
 ///
-/// One of the threads is not found or cannot be pinned.
+/// A thread was not found or cannot be pinned.
 pub(super) fn bind_cpu_threads(pid: u32, cpus: &[u32]) -> Result<(), Unavailable> {
     let threads = find_cpu_threads(Path::new(&format!("/proc/{pid}/task")));
     for (number, cpu) in (0..).zip(cpus) {

@@ -2,8 +2,9 @@
 //! program and in kernel threads.
 //!
 //! Each vCPU is pinned to a CPU of this machine. The guest counts ranges on request over a serial port, so that it
-//! alternates with the other layers. Under KVM, its times are from the same counter as those of this machine; under
-//! emulation, they are meaningless. The kernel module is built on this machine, for the kernel that the guest reports.
+//! alternates with the other layers. Under KVM, guest and host read the same counter, so their times are comparable;
+//! under emulation, the guest's times are
+//! meaningless. The kernel module is built on this machine, for the kernel that the guest reports.
 
 mod machine;
 mod protocol;
@@ -32,8 +33,8 @@ pub const USER: &str = "guest OS user";
 /// A kernel thread in the guest.
 pub const KERNEL: &str = "guest OS kernel";
 
-/// Boots the machine and returns its layers, including unavailable ones with their reasons. Under emulation, the
-/// machine only shows whether it counts all primes with the same bytes, and its times are withheld.
+/// Boots the machine and returns its layers, including unavailable ones with their reasons. Under emulation, the run
+/// shows only whether the machine counts all primes with the same bytes; the times are withheld.
 pub fn boot_layers(spec: &WholeGuest) -> Layers {
     let mut layers = boot(spec);
     if spec.emulated() {
@@ -45,7 +46,7 @@ pub fn boot_layers(spec: &WholeGuest) -> Layers {
     layers
 }
 
-/// The layers in the machine, whether emulated or not, for tests that ignore times.
+/// The layers in the machine, emulated or not, for tests that ignore times.
 pub fn boot(spec: &WholeGuest) -> Layers {
     let cpus: Vec<u32> = [spec.cpu].into_iter().chain(spec.other).collect();
     let booted = Machine::boot(spec, &cpus, spec.emulated()).map(|mut machine| {

@@ -1,5 +1,5 @@
-//! Requests to the machine over its serial port, and its answers. Each is a line of JSON; the request for a piece of a
-//! file is followed by the piece.
+//! Requests to the machine over a serial port, and the machine's answers. Each is a line of JSON; a request that
+//! announces a piece of a file is followed by the piece.
 
 use std::ops::Range;
 
@@ -17,11 +17,11 @@ pub(super) const PIECE: usize = 4096;
 /// The place in the machine where the routine runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Place {
-    /// Whether it runs in a kernel thread; otherwise, it runs in the only user program.
+    /// Whether the routine runs in a kernel thread; otherwise, it runs in the only user program.
     pub kernel: bool,
-    /// Whether it is pinned to the first vCPU; otherwise, it may run on all of them.
+    /// Whether the routine is pinned to the first vCPU; otherwise, it may run on all vCPUs.
     pub bound: bool,
-    /// Whether interrupts reach it.
+    /// Whether interrupts are enabled.
     pub interrupts: bool,
 }
 
@@ -46,13 +46,13 @@ pub(super) fn line(said: &impl Serialize) -> String {
 /// An answer of the machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum Answer {
-    /// The release of its kernel.
+    /// The release of the machine's kernel.
     Release(String),
     /// The request is done.
     Done,
     /// The pass, with the disturbances counted by the machine for its thread.
     Pass(Pass),
-    /// The reason why it failed, and the remedy.
+    /// The reason why the request failed, and the remedy.
     Failed(String, Option<Text>),
 }
 

@@ -19,19 +19,19 @@ pub(super) const PROGRAM: (&str, &str) = ("qemu-system-aarch64", "qemu-system-ar
 /// The kernel's console, and linespeed's own serial port.
 #[cfg(target_arch = "x86_64")]
 const PORTS: (&str, &str) = ("ttyS0", "ttyS1");
-/// `virt` has one built-in serial port; the other one is on its PCI bus.
+/// The board `virt` has one built-in serial port; the other one is on the PCI bus.
 #[cfg(target_arch = "aarch64")]
 const PORTS: (&str, &str) = ("ttyAMA0", "ttyS0");
 
 /// Memory of the machine, MiB: enough for a kernel and two copies of linespeed, which exist during boot.
 const MEMORY: u32 = 512;
 
-/// The path through which a child can open a file that we have open, even if it has no name.
+/// The path through which a child can open a file that this process has open, even if the file has no name.
 fn path_of(file: &File) -> String {
     format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd())
 }
 
-/// QEMU's arguments. Its standard input and output are the machine's channel.
+/// QEMU's arguments. The machine communicates through QEMU's standard input and output.
 pub(super) fn arguments(
     kernel: &Path,
     initramfs: &File,
@@ -87,7 +87,7 @@ pub(super) fn arguments(
 
 const NAME_A_KERNEL: &str = "specify a kernel with --vm-kernel FILE";
 
-/// The kernel to boot: the specified one, or the running one.
+/// The kernel to boot: the specified kernel, or the running one.
 pub(super) fn kernel(named: Option<&Path>) -> Result<PathBuf, Unavailable> {
     if let Some(path) = named {
         return readable(path).map(|()| path.to_owned()).map_err(|error| {

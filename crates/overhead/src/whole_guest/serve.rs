@@ -14,7 +14,7 @@ use os::Stop;
 
 /// The machine's first CPU, to which layers are pinned.
 const CPU: u32 = 0;
-/// The path at which the module is stored in the machine, which is short-lived.
+/// The path at which the module is stored in the machine, whose file system is discarded afterwards.
 const FILE: &str = "/tmp/linespeed.ko";
 /// Maximum size of a module, bytes.
 const MOST: usize = 64 << 20;

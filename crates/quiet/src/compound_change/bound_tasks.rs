@@ -13,11 +13,11 @@ use crate::process_settings::process;
 /// A task and its affinity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BoundTask {
-    /// Its TID.
+    /// The task's TID.
     pub task: i32,
-    /// Its start time, clock ticks since boot, because its TID may have been reused by another task.
+    /// The task's start time, clock ticks since boot, because another task may have reused the TID.
     pub started: u64,
-    /// The CPUs.
+    /// The CPUs on which the task may run.
     pub cpus: CpuList,
 }
 
@@ -37,7 +37,7 @@ fn started(task: i32) -> Option<u64> {
 }
 
 impl BoundTask {
-    /// Restricts it to its remaining CPUs while the `taken` ones are reserved; returns whether any remain.
+    /// Restricts the task to its other CPUs while the `taken` ones are reserved; returns whether any CPU remains.
     pub fn keep_off(&self, taken: &CpuList) -> bool {
         let left = self.cpus.difference(taken);
         if left.is_empty() {
@@ -50,8 +50,8 @@ impl BoundTask {
         true
     }
 
-    /// Restores its affinity, unless someone else has changed it since. The affinity may have been widened by the
-    /// kernel, or reduced by our exclusion of CPUs.
+    /// Restores the task's affinity, unless another process has changed it since. The kernel may have widened the
+    /// affinity, and our reservation of CPUs may have reduced it.
     pub fn give_back(&self, taken: &CpuList) {
         let (was, contents) = (&self.cpus, self.cpus.difference(taken));
         let ours = |now: CpuList| now != *was && (now == contents || was.is_subset(&now));
@@ -61,7 +61,7 @@ impl BoundTask {
         }
     }
 
-    /// Whether it is still the same task.
+    /// Whether the TID still belongs to the same task.
     fn is_there(&self) -> bool {
         started(self.task) == Some(self.started)
     }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::change::Change;
 use crate::value_syntax::ValueSyntax;
 
-/// A compound change, with everything needed to undo it.
+/// A compound change, with all information needed to undo it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CompoundChange {
@@ -24,7 +24,7 @@ pub enum CompoundChange {
 }
 
 impl CompoundChange {
-    /// Adds all information that must be recorded before it begins.
+    /// Adds all information that must be recorded before the change begins.
     pub fn prepared(&self) -> Self {
         match self {
             CompoundChange::Shield(shield) => CompoundChange::Shield(shield.prepared()),
@@ -40,7 +40,7 @@ impl CompoundChange {
         }
     }
 
-    /// Undoes whatever part of it was done; does nothing if no part was.
+    /// Undoes the completed parts of the change, if any.
     pub fn undo(&self) -> Result<(), CompoundError> {
         match self {
             CompoundChange::Shield(shield) => shield.remove(),
@@ -48,7 +48,7 @@ impl CompoundChange {
         }
     }
 
-    /// A path in it that a valid change of this kind cannot have.
+    /// A path in the change that no valid change of this kind can contain.
     pub fn foreign_path(&self) -> Option<&str> {
         match self {
             CompoundChange::Shield(shield) => shield.foreign_path(),
@@ -56,7 +56,7 @@ impl CompoundChange {
         }
     }
 
-    /// Represents it as a change of a value, to report its outcome.
+    /// Represents the compound change as a change of a value, to report the outcome.
     pub fn as_change(&self) -> Change {
         let (knob, path, old, new) = match self {
             CompoundChange::Shield(shield) => {

@@ -2,8 +2,8 @@
 //!
 //! Version 2: a group whose partition is `isolated`, which removes its CPUs from all other groups and from the
 //! scheduler's load balancing
-//! (Documentation/admin-guide/cgroup-v2.rst); the affinity of tasks is restored. Version 1: one group for the command
-//! and one for the rest, to which all tasks of our own group are moved that may run on all CPUs of that group
+//! (Documentation/admin-guide/cgroup-v2.rst); the affinity of tasks is restored. Version 1: one group for the command and one for the rest.
+//! All tasks of our own group that may run on all of its CPUs are moved to the latter
 //! (Documentation/admin-guide/cgroup-v1/cpusets.rst). Tasks with a user-set affinity are not moved, because the kernel
 //! would forget their affinity.
 
@@ -30,10 +30,10 @@ pub struct Shield {
     pub version: u32,
     /// The group below which the shield is created.
     pub parent: String,
-    /// The group to which its remaining tasks return.
+    /// The group to which remaining tasks return.
     pub home: String,
-    /// The suffix of its groups' names: the PID of the process that created it, and the time, because a process in
-    /// another container may have the same PID.
+    /// The suffix of the group names: the PID of the process that created the shield, and the time, because a process in another container
+    /// may have the same PID.
     pub mark: String,
     /// CPUs for the command.
     pub quiet: CpuList,
@@ -90,11 +90,11 @@ impl Shield {
             return Err("no control groups are mounted".to_owned());
         };
         if version == Version::V1 {
-            // With the option noprefix, the files have other names, but this is not used in practice.
+            // With the mount option noprefix, the files have other names, but this option is not used in practice.
             let mems = root.text(&format!("{own}/cpuset.mems")).unwrap_or_default();
             let cpus = root.cpu_list(&format!("{own}/cpuset.cpus")).unwrap_or_default();
             if mems.is_empty() || cpus.is_empty() {
-                return Err(format!("{own}: no cpuset from which CPUs can be taken"));
+                return Err(format!("{own}: no cpuset from which CPUs can be reserved"));
             }
             let rest = rest.intersection(&cpus);
             if !quiet.is_subset(&cpus) || rest.is_empty() {
@@ -122,7 +122,7 @@ impl Shield {
         Self { bound, ..self.clone() }
     }
 
-    /// A path in it that does not belong to a control group, if any: such a journal must not be trusted.
+    /// A path in the shield that does not belong to a control group, if any. A journal with such a path must not be trusted.
     pub fn foreign_path(&self) -> Option<&str> {
         if self.mark.is_empty() || !self.mark.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
         {
@@ -132,7 +132,7 @@ impl Shield {
         [self.parent.as_str(), &self.home].into_iter().find(foreign)
     }
 
-    /// Whether this user may create groups there.
+    /// Whether this user may create the groups.
     pub fn may_be_made(&self) -> bool {
         may_write(Path::new(&self.parent))
     }
@@ -146,7 +146,7 @@ impl Shield {
         format!("{}/linespeed-rest-{}", self.parent, self.mark)
     }
 
-    /// Creates the groups and clears the CPUs. Reports tasks that remain on them.
+    /// Creates the groups and clears the CPUs. Reports tasks that remain on these CPUs.
     pub fn make(&self) -> Result<Option<Text>, CompoundError> {
         let quiet = self.quiet_folder();
         let made = |folder: &str| fs::create_dir(folder).map_err(|error| CompoundError::at(folder, &error));
@@ -174,8 +174,8 @@ impl Shield {
         Ok(describe_staying(&self.move_tasks_away(&rest), &self.quiet))
     }
 
-    /// Restricts tasks with a user-set affinity to their remaining CPUs. Reports tasks that have none left and
-    /// therefore run on other CPUs meanwhile.
+    /// Restricts tasks with a user-set affinity to their remaining CPUs. Reports tasks without remaining CPUs, which therefore run on other
+    /// CPUs in the meantime.
     fn confine_bound_tasks(&self) -> Option<Text> {
         let moved: BTreeMap<String, String> = self
             .bound
@@ -330,7 +330,7 @@ struct Task {
 }
 
 impl Task {
-    /// `None` if it has ended.
+    /// `None` if the task has exited.
     fn read(task: &str) -> Option<Self> {
         let status = fs::read_to_string(format!("/proc/{task}/status")).ok()?;
         let field = |key: &str| machine::text::field(&status, key);
@@ -363,8 +363,8 @@ fn describe_staying(stay: &BTreeMap<String, String>, quiet: &CpuList) -> Option<
     Some(text!("{who} pinned to {cpus} may still run there; to move them: taskset -cp LIST PID"))
 }
 
-/// The reason why a group remains: its tasks and those of nested groups, with the reason why the last task could not be
-/// moved; otherwise, the nested groups.
+/// The reason why a group cannot be removed: tasks in the group and in nested groups, with the reason why the last one could not be moved;
+/// otherwise, the nested groups.
 fn describe_use(folder: &str, list: &str, refusal: &str) -> String {
     let groups = groups_within(Path::new(folder));
     let read = |group: &PathBuf| fs::read_to_string(group.join(list)).unwrap_or_default();
@@ -382,7 +382,7 @@ fn describe_use(folder: &str, list: &str, refusal: &str) -> String {
     }
 }
 
-/// Whether another group below this one has separate CPUs.
+/// Whether another group below this one has its own CPUs.
 fn others_use_cpusets(parent: &str) -> bool {
     let entries = fs::read_dir(Path::new(parent)).into_iter().flatten().flatten();
     entries.into_iter().any(|entry| {

@@ -16,7 +16,7 @@ use super::{CompoundError, is_plain};
 const SWAP_FLAG_PREFER: i32 = 0x8000;
 const SWAP_FLAG_PRIO_MASK: i32 = 0x7fff;
 
-/// Memory required to read all swapped-out data back, relative to its size.
+/// The memory required to read all swapped-out data back, relative to the size of the data.
 const ROOM: f64 = 1.1;
 
 /// The previously enabled swap areas.
@@ -26,9 +26,9 @@ pub struct SwapAreas(pub Vec<SwapArea>);
 /// A swap device or file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SwapArea {
-    /// Its path.
+    /// The path of the device or file.
     pub path: String,
-    /// Its priority; the kernel assigns priorities below 0 automatically.
+    /// The priority; the kernel assigns priorities below 0 automatically.
     pub priority: i32,
 }
 

@@ -1,4 +1,4 @@
-//! The clock range, which is limited to the nominal clock if boost cannot be switched off.
+//! The clock range; if boost cannot be switched off, the range is limited to the nominal clock.
 
 use std::collections::BTreeSet;
 

@@ -4,7 +4,7 @@ use crate::knob::{Adjustment, Inspection, Knob, KnobContext, ProcessSetting, See
 use record::text::Value;
 use record::{Template, Text, text};
 
-/// Minimum exit latency of states that count, µs: polling and the halt instruction are below it.
+/// Minimum exit latency of deep states, µs. Polling and the halt instruction are below this value.
 const SHALLOW_US: u64 = 2;
 
 /// A CPU's idle states, by exit latency.
@@ -38,8 +38,8 @@ impl States {
         states
     }
 
-    /// The latency limit to hold, microseconds: that of the first halt state if it is shallow, otherwise 0, which
-    /// permits only polling.
+    /// The latency limit to request, microseconds: the exit latency of the first halt state if that is shallow,
+    /// otherwise 0, which permits only polling.
     fn limit(&self) -> u32 {
         self.first.filter(|us| *us <= SHALLOW_US).and_then(|us| u32::try_from(us).ok()).unwrap_or(0)
     }
@@ -79,7 +79,7 @@ pub(super) fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
     hold_off(knob, context, open, now, states.limit())
 }
 
-/// The way to disable states with an exit latency above `limit` microseconds, for the duration of a command or on these
+/// How to disable states with an exit latency above `limit` microseconds, for the duration of a command or on these
 /// CPUs.
 fn hold_off(knob: &Knob, context: &KnobContext, open: Vec<u32>, now: Text, limit: u32) -> Seen {
     let value = if limit == 0 { "n/a".to_owned() } else { limit.to_string() };

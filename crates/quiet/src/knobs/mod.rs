@@ -1,4 +1,4 @@
-//! The table of all knobs, and the inspection of those that are more than files with one value or word.
+//! The table of all knobs, and the inspection of knobs that are more than files with one value or word.
 
 mod boost;
 mod clock_range;

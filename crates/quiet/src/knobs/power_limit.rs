@@ -14,7 +14,7 @@ fn long_limits(context: &KnobContext) -> Vec<(String, u64)> {
     long.map(|limit| (limit.limit_file, (limit.watts * 1e6).round() as u64)).collect()
 }
 
-/// There is no steadier value: it is only set to the value in a finding.
+/// No value is steadier than others: the limit is set only to the value in a finding.
 pub(super) fn inspect(_: &Knob, context: &KnobContext) -> Seen {
     let watts: BTreeSet<u64> = long_limits(context).into_iter().map(|(_, microwatts)| microwatts).collect();
     let words: Vec<String> =

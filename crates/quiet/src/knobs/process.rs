@@ -16,8 +16,8 @@ pub fn lowest_nice_value(own: &ProcessAttributes) -> i32 {
 
 const AUTOGROUPS: &str = "/proc/sys/kernel/sched_autogroup_enabled";
 
-/// The scope of a nice value, if it does not affect all tasks: the scheduler weighs groups first, and tasks only within
-/// a group. Tasks that are not in a separate control group are grouped by session if autogroups are enabled (sched(7)).
+/// The scope of a nice value, if the value does not affect all tasks: the scheduler weighs groups first, and tasks only
+/// within a group. If autogroups are enabled, tasks without a separate control group are grouped by session (sched(7)).
 pub fn nice_scope_limit(files: &dyn Files) -> Option<Text> {
     if let Some(group) = group_of_its_own(files) {
         Some(text!(
@@ -72,8 +72,7 @@ pub(super) fn inspect_nice(_: &Knob, context: &KnobContext) -> Seen {
     Ok(Some(inspection))
 }
 
-/// Above all ordinary tasks and below other real-time tasks: the kernel's real-time threads have priorities of 50 and
-/// more.
+/// The real-time priority, which is above all ordinary tasks and below the kernel's real-time threads (50 and more).
 const PRIORITY: i32 = 1;
 
 pub(super) fn inspect_fifo(_: &Knob, context: &KnobContext) -> Seen {

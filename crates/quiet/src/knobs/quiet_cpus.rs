@@ -142,7 +142,7 @@ pub(super) fn inspect_interrupts(knob: &Knob, context: &KnobContext) -> Seen {
             irqs = fixed.join(", ")
         ))
     } else if inspection.steadier.is_some() {
-        inspection.note(text!("IRQs tied to one CPU cannot be moved; they are listed"))
+        inspection.note(text!("IRQs tied to one CPU cannot be moved and are listed"))
     } else {
         inspection
     }))

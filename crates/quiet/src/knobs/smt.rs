@@ -74,7 +74,7 @@ pub(super) fn set_to(knob: &Knob, context: &KnobContext, value: &str, _: Option<
     }))
 }
 
-/// The online CPUs of its core.
+/// The online CPUs on the same core.
 fn siblings(context: &KnobContext, cpu: u32) -> Option<CpuList> {
     let topology = format!("/sys/devices/system/cpu/cpu{cpu}/topology");
     // Kernels before 2.6.26 only have the mask.

@@ -1,4 +1,5 @@
-//! `/dev/cpu_dma_latency`: while it is open, no CPU enters an idle state with a longer exit latency than the number written there
+//! `/dev/cpu_dma_latency`: while this file is open, no CPU enters an idle state with a longer exit latency than the number written to the
+//! file
 //! (Documentation/power/pm_qos_interface.rst).
 
 use std::fs::File;
@@ -6,7 +7,7 @@ use std::io::Read;
 
 use crate::files::Refusal;
 
-/// The file.
+/// The path of the file.
 pub const PATH: &str = "/dev/cpu_dma_latency";
 
 /// Disables all idle states with a longer exit latency, in microseconds, until the file is closed or the process ends.

@@ -32,8 +32,8 @@ pub fn leave_cpus(quiet: &CpuList) {
     }
 }
 
-/// Runs `work` while this thread has a command's setting, which commands started by `work` inherit. An error means that
-/// the setting failed; the result of the work is then meaningless.
+/// Runs `work` while this thread has a command's setting; commands started by `work` inherit the setting. An error
+/// means that the setting failed, in which case the result of the work is meaningless.
 pub fn run_with_setting<T>(setting: &ProcessSetting, work: impl FnOnce() -> T) -> Result<T, SettingRefusal> {
     if *setting == ProcessSetting::FixedAddresses {
         let (done, fixed) = process::with_fixed_addresses(work);

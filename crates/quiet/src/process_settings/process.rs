@@ -19,13 +19,13 @@ pub struct ProcessAttributes {
     pub nice: i32,
     /// Scheduling policy (sched(7)).
     pub policy: i32,
-    /// Its I/O class and level; class 0 means that none was set.
+    /// The I/O class and level; class 0 means that no class was set.
     pub io: Option<(i32, i32)>,
-    /// The lowest nice value that it may set.
+    /// The lowest nice value that the process may set.
     pub lowest_nice: i32,
-    /// The highest real-time priority that it may set; 0 for none.
+    /// The highest real-time priority that the process may set; 0 for none.
     pub highest_priority: i32,
-    /// CPUs on which it may run; empty if unknown.
+    /// CPUs on which the process may run; empty if unknown.
     pub affinity: CpuList,
     /// The current value of `/dev/cpu_dma_latency`, microseconds.
     pub latency_us: Option<u32>,
@@ -113,7 +113,8 @@ pub fn set_nice(pid: i32, nice: i32) -> Result<(), SettingRefusal> {
 }
 
 /// Runs a few milliseconds of work at the highest priority, if allowed, so that a busy machine does not remain
-/// partially configured. Children started by the work inherit the priority: a guardian, whose work is equally short.
+/// partially configured for long. Children that the work starts inherit the priority. The only such child is a
+/// guardian, whose work is equally short.
 pub fn run_before_others<T>(work: impl FnOnce() -> T) -> T {
     // SAFETY: takes numbers.
     let nice = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };

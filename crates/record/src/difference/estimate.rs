@@ -44,14 +44,14 @@ impl Estimate {
         Some(Self::of_blocks(value, apart.map_or(&[], Vec::as_slice)))
     }
 
-    /// Its logarithm.
+    /// The logarithm of the estimate.
     #[must_use]
     pub fn ln(self) -> Self {
         let relative = |(variance, freedom)| (variance / self.value.powi(2), freedom);
         Self { value: self.value.ln(), error: self.error.map(relative) }
     }
 
-    /// This minus the other (Welch).
+    /// The difference of two estimates (Welch).
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
         let error = self.error.zip(other.error).map(|((a, of_a), (b, of_b))| {
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn what_lasts_for_minutes_counts_as_few_samples() {
-        // The same values, mixed and in two long stretches: the second is known far worse.
+        // The same values, mixed and in two long runs: the second estimate is far less certain.
         let mixed: Vec<f64> = (0..480).map(|n| f64::from((n * 7919) % 480 / 240)).collect();
         let mut sorted = mixed.clone();
         sorted.sort_by(f64::total_cmp);
@@ -145,7 +145,7 @@ mod tests {
         assert_eq!((double.0.exp().round(), double.1.exp().round()), (2.0, 2.0));
     }
 
-    /// Comparing a machine with itself, hardly any interval excludes zero, even for autocorrelated results.
+    /// If a machine is compared with itself, hardly any interval excludes zero, even for autocorrelated results.
     #[test]
     fn a_machine_against_itself_shows_no_difference() {
         let mut state = 7u64;
@@ -165,7 +165,7 @@ mod tests {
             let (low, high) = series().minus(series()).interval(16).unwrap();
             low > 0.0 || high < 0.0
         });
-        // One in 320 is what they promise.
+        // The intervals promise one in 320.
         assert!(missed.count() <= 8);
     }
 

@@ -108,7 +108,7 @@ fn find_points(this: &Medians, base: &Medians) -> Option<(f64, f64)> {
     let (base_least, base_most) = (base.first()?.0, base.last()?.0);
     let ends = ((this_least / base_most).ln(), (this_most / base_least).ln());
     let whole: f64 = this.iter().map(|m| m.1).sum::<f64>() * base.iter().map(|m| m.1).sum::<f64>();
-    // The probability that the ratio is at most e^log: both lists ascend, so one walk is enough.
+    // The probability that the ratio is at most e^log: both lists are ascending, so a single pass is enough.
     let at_most = |log: f64| -> f64 {
         let ratio = log.exp();
         let (mut at, mut below, mut sum) = (0, 0.0, 0.0);
@@ -149,7 +149,7 @@ mod tests {
             let sum: f64 = find_chances(n).iter().map(|(_, _, chance)| chance).sum();
             assert!((sum - 1.0).abs() < 1e-4, "{n}: {sum}");
         }
-        // By hand for n = 5: the median is the least sample if at least 3 of 5 draws hit it.
+        // By hand for n = 5: the median is the smallest sample if at least 3 of 5 draws select it.
         let least = 10.0 * 0.2f64.powi(3) * 0.8f64.powi(2) + 5.0 * 0.2f64.powi(4) * 0.8 + 0.2f64.powi(5);
         assert!((find_chances(5)[0].2 - least).abs() < 1e-12);
     }

@@ -1,5 +1,5 @@
-//! Determines whether one thing is slower than another, and by how much: samples, paired or not, and the noise floor
-//! yield a [`Verdict`].
+//! Determines whether a result is slower than another, and the size of the difference: samples, paired or not, and the
+//! noise floor yield a [`Verdict`].
 //!
 //! This is the only implementation. Rounds of (before,
 //! after) are compared by the exact interval of the median of their effects
@@ -70,7 +70,7 @@ impl Verdict {
         matches!(self, Verdict::Costs { .. })
     }
 
-    /// The same with before and after exchanged, as a share of the new reference: a negative cost becomes the cost of the other state.
+    /// The verdict with before and after exchanged, as a share of the new reference: a negative cost becomes the cost of the other state.
     fn exchanged(self) -> Self {
         let other = |share: f64| 1.0 - 1.0 / (1.0 - share);
         match self {
@@ -131,7 +131,7 @@ impl Difference {
         self.verdict.is_resolved().then_some(self.less_by > 0.0)
     }
 
-    /// The same as an increase, if the state after has the cost: `less_by` and the verdict change their sign.
+    /// The outcome as an increase, if the state after has the cost: `less_by` and the verdict change their sign.
     pub fn as_more(mut self) -> Self {
         let negated = |(low, high): (f64, f64)| (-high, -low);
         self.less_by = -self.less_by;
@@ -142,7 +142,7 @@ impl Difference {
         self
     }
 
-    /// As the comparison of a state with itself: the difference is the noise floor, and nothing is resolved, because nothing was changed.
+    /// The outcome of comparing a state with itself: the difference is the noise floor, and nothing is resolved, since nothing changed.
     pub fn as_floor(mut self) -> Self {
         self.floor = self.interval.map(|(low, high)| high.abs().max(low.abs()));
         if let (true, Some(smaller_than)) = (self.verdict.is_resolved(), self.floor) {
@@ -254,7 +254,7 @@ fn more_rounds(effect: &Effect, effects: &[f64], worth: f64, comparisons: usize)
     None
 }
 
-/// The value at this index of `count` ascending values with the same scatter as these, which also ascend.
+/// The value at this index of `count` ascending values with the same scatter as `sorted`.
 fn stretched(sorted: &[f64], index: usize, count: usize) -> f64 {
     let at = |index: usize| sorted.get(index).or(sorted.last()).copied().unwrap_or(0.0);
     let place = ((index as f64 + 0.5) / count as f64 * sorted.len() as f64 - 0.5).max(0.0);
@@ -262,8 +262,8 @@ fn stretched(sorted: &[f64], index: usize, count: usize) -> f64 {
     at(below as usize) + (place - below) * (at(below as usize + 1) - at(below as usize))
 }
 
-/// The product of the totals before, divided by those after, over the turns completed by all of them: totals include bursts that
-/// no median shows.
+/// The product of the totals before divided by the product of the totals after, over the rounds completed by all: totals include
+/// bursts that a median does not show.
 ///
 /// The logarithm of the ratio is a sum of logarithms of totals. A block's contribution to the error is therefore the
 /// sum of the slices' deviations, relative to their

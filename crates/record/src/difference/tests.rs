@@ -61,7 +61,7 @@ fn a_bound_that_says_nothing_is_too_noisy_with_the_rounds_that_would_do() {
         (0..n).map(|n| if n.is_multiple_of(2) { (0.0, 0.3) } else { (0.28, 0.0) }).collect::<Vec<_>>()
     };
     let verdict = |rounds: &[(f64, f64)], scale| compare_pairs(rounds, scale, 1, None).verdict;
-    // 43 points scatter, and 1 is worth knowing: nobody waits for that many.
+    // The scatter is 43 points, and a difference of 1 is relevant: this would require too many rounds.
     assert_eq!(verdict(&wild(12), SHARE), Verdict::TooNoisy { rounds_needed: None });
     let switches: Vec<(f64, f64)> =
         (0..12).map(|n| (336.0 + f64::from(n % 2) * 300.0, 336.0 + f64::from(n % 3) * 89.0)).collect();
@@ -114,7 +114,7 @@ fn proof(seed: u64, causes: usize, figures: usize, rounds: usize, effect: f64) -
             let pairs: Vec<(f64, f64)> = (0..rounds)
                 .map(|round| {
                     let first = chance.time(&mut drift);
-                    // Whoever comes second finds the caches warm.
+                    // The second run finds warm caches.
                     let second = 0.97 * chance.time(&mut drift);
                     let (before, after) =
                         if round.is_multiple_of(2) { (first, second) } else { (second, first) };
@@ -233,7 +233,7 @@ fn nothing_inside_the_floor_is_resolved_or_called_smaller_than_it() {
     let with = |floor| compare_totals(&[&slower], &[&calm], 1, floor).verdict;
     assert!(with(None).is_resolved());
     assert_eq!(with(Some(0.06)), Verdict::NotResolved { smaller_than: 0.06 });
-    // More turns do not make a machine any calmer.
+    // More rounds do not make a machine quieter.
     assert_eq!(with(Some(0.4)), Verdict::TooNoisy { rounds_needed: None });
 }
 

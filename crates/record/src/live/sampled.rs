@@ -99,10 +99,10 @@ mod tests {
         assert_eq!((Share::of(0, 0, 0).low, Share::of(0, 0, 0).high), (0.0, 1.0));
         let none = Share::of(0, 100, 0);
         assert!(none.low == 0.0 && (0.03..0.04).contains(&none.high), "{none:?}");
-        // As R's prop.test(61, 100, correct = FALSE) has it.
+        // The result of prop.test(61, 100, correct = FALSE) in R.
         let some = Share::of(61, 100, 0);
         assert!((some.low - 0.512).abs() < 1e-3 && (some.high - 0.6998).abs() < 1e-3, "{some:?}");
-        // Undecided samples may be part of it.
+        // Undecided samples may belong to the share.
         let open = Share::of(0, 100, 40);
         assert!(open.low == 0.0 && open.high > 0.45, "{open:?}");
     }

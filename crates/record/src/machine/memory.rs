@@ -25,7 +25,7 @@ pub struct Node {
     pub allowed: bool,
     /// Size of the memory-side cache in front of the node's memory, bytes.
     pub memory_side_cache_bytes: Option<u64>,
-    /// The kernel's tier for its memory: lower is faster; DRAM usually has 4. Absent before Linux 6.1.
+    /// The kernel's tier for the node's memory: lower is faster; DRAM usually has 4. Absent before Linux 6.1.
     pub memory_tier: Option<u32>,
     /// Size of the DAX devices with this node's memory (CXL or persistent), bytes.
     pub dax_bytes: Option<u64>,

@@ -18,7 +18,7 @@ metrics! {
         .at(&[Label::Cpu, Label::Bytes, Label::Chains]),
     MEMORY_BANDWIDTH = Definition::new("memory.bandwidth", "Memory bandwidth", "B/s", HIGHER, (1e6, MOST_BANDWIDTH))
         .at(&[Label::Op, Label::Stores, Label::BytesCounted, Label::Threads, Label::Cpus, Label::Node]),
-    // A share, as far as the underlying rates allow.
+    // Computed from rates, and therefore not exactly a share.
     MEMORY_WRITE_ALLOCATE_AVOIDED = Definition::new("memory.write_allocate_avoided", "Write-allocate avoided", "ratio", HIGHER, (-1.0, 1.5))
         .at(&[Label::Threads, Label::Cpus])
         .part_of(Whole::Stores),

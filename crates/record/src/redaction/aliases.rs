@@ -25,7 +25,7 @@ impl Aliases {
         names
     }
 
-    /// Maps each of these names to its pseudonym, if that is also one of the names; it may be the pseudonym of a
+    /// Maps each name to its pseudonym, if the pseudonym is also one of the names. It may be the pseudonym of a
     /// pseudonym.
     pub fn resolve<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> HashMap<String, String> {
         let names: BTreeSet<&str> = names.into_iter().collect();
@@ -82,7 +82,7 @@ mod tests {
             names.map(|name| known.get(name).map(String::as_str)),
             [None, None, Some("a"), Some("a"), None, Some("a")]
         );
-        // Without its name a pseudonym stays one; its own pseudonym is still the same host's.
+        // Without the name, a pseudonym remains a pseudonym; its own pseudonym still belongs to the same host.
         assert_eq!(aliases.resolve([one.as_str(), twice.as_str()])[&twice], one);
         assert!(Aliases::default().resolve(names).is_empty());
     }

@@ -124,7 +124,7 @@ fn words_of_linespeeds_own_that_name_nothing_stay() {
         record.command[..9],
         ["linespeed", "stat", "--redact", "--fail-on", "slower:5%", "--fail-on=noisy", "--for", "1s", "--"]
     );
-    // A user's words are hidden, whatever they look like.
+    // A user's words are hidden, regardless of their form.
     let kinds: Vec<&str> = record.command[9..].iter().filter_map(|word| word.split('-').next()).collect();
     assert_eq!(kinds, ["command", "argument", ":::", "command"]);
     assert_eq!(record.measurements[0].detail.get(crate::detail::ATTACHED_TO), Some("17,18"));
@@ -151,7 +151,7 @@ fn a_name_has_one_pseudonym_in_all_records_and_figures_stay() {
     let (one, other, again) = (of("a-machine"), of("another"), of("a-machine"));
     assert_eq!(one, again);
     assert_ne!(one.machine.hostname, other.machine.hostname);
-    // Also in another run with that key, and with no other.
+    // Also in another run with the same key, but not with another key.
     let mut same = Pseudonyms::new(Key::new([7; 32]));
     same.of(Kind::Host, "something else");
     assert_eq!(one.machine.hostname, Some(same.of(Kind::Host, "a-machine")));
@@ -191,7 +191,7 @@ fn a_short_name_is_hidden_unless_sentences_have_the_word_which_is_said() {
         format!("{command} on {host}: no n10, {host}-a")
     );
     assert!(pseudonyms.remark().is_none());
-    // A host whose name is a word of many sentences.
+    // A host whose name is a common word in sentences.
     let no = pseudonyms.of(Kind::Host, "no");
     assert!(no.starts_with("host-"));
     assert_eq!(pseudonyms.sentence("no PMU"), "no PMU");

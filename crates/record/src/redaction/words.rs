@@ -1,4 +1,4 @@
-//! Common words of sentences: a name that is one of them cannot be distinguished from the word.
+//! Common words of sentences: a name that is also a common word cannot be distinguished from it.
 
 /// The program.
 pub(super) const PROGRAM: &str = "linespeed";
@@ -11,7 +11,7 @@ const COMMANDS: &str = "
     plan prune quiet records reference run scale schema show stat record
     ";
 
-/// Other words of its command line that are not names: measurements and values of options.
+/// Other words of linespeed's command line that are not names: measurements and values of options.
 const VALUES: &str = "
     all always auto bandwidth bash clock core-to-core costs csv elvish fish kernel latency
     loaded-latency nagios never noisy note npd numa parallelism power-draw powershell record rm scaling

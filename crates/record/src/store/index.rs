@@ -56,7 +56,7 @@ impl State {
 }
 
 impl Index {
-    /// The index of a directory; empty if this program has not written one.
+    /// The index of a directory; empty if there is no valid index.
     fn read(path: &Path) -> Self {
         let text = regular_file::read(path, MOST_BYTES).ok().map(|(text, _)| text);
         let read = text.and_then(|text| serde_json::from_slice::<Self>(&text).ok());
@@ -76,7 +76,7 @@ pub(super) fn now() -> i64 {
 }
 
 /// The records of a directory without their labels, in no particular order. `read` reads the files missing from the index, at most `most`
-/// of them; the others get no entry. `save` receives the directory's new index, if it changed. `now` is in seconds since 1970.
+/// of them; the other files have no entry. `save` receives the directory's new index, if it changed. `now` is in seconds since 1970.
 pub(super) fn entries(
     folder: &Path,
     now: i64,

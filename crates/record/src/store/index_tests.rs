@@ -72,7 +72,7 @@ fn of_ten_thousand_records_none_is_read_twice() {
     let (again, read, saved) = folder.list(60);
     assert_eq!((read, saved), (0, 0));
     assert_eq!(again, first);
-    // One more, one less, one with other results.
+    // One record is added, one removed, one changed.
     folder.write("host7", 0, "");
     std::fs::remove_file(folder.path("host1-20260102T000001Z.json")).unwrap();
     let changed = folder.write("host0", 0, ", {\"metric\": \"load.latency\", \"summary\": {\"n\": 1}}");
@@ -82,7 +82,7 @@ fn of_ten_thousand_records_none_is_read_twice() {
     assert_eq!(entry.metrics.len(), 2);
     assert!(third.iter().any(|entry| entry.host == "host7"));
     assert_eq!(folder.list(60).1, 0);
-    // All are listed, the newest first, with their labels.
+    // All records are listed with their labels, newest first.
     label(folder.folder.path(), "before", &changed).unwrap();
     let all = list(&[folder.folder.path().to_owned()], |_, _| ());
     assert!(all.len() == MANY && all.is_sorted_by(|a, b| a.started >= b.started));
@@ -100,7 +100,7 @@ fn the_index_grows_by_a_part_with_each_record_that_is_written() {
         let (some, _, now) = folder.list_reading(60, 10);
         assert_eq!((some.len(), now), (known, saved));
     }
-    // Nothing that was left out was assumed to be known.
+    // No skipped file is assumed to be known.
     folder.write("here", 25, "");
     assert_eq!(folder.list(60).0.len(), 26);
 }
@@ -126,7 +126,7 @@ fn what_is_no_record_is_not_looked_into_again_until_it_changes() {
 fn an_index_that_may_not_be_of_these_files_is_not_trusted() {
     let folder = Folder::new();
     let record = folder.write("here", 0, "");
-    // Changed a moment ago, it may change again within the same tick.
+    // A file that changed a moment ago may change again within the same tick.
     assert_eq!((folder.list(0).1, folder.list(0).1, folder.path(index::NAME).exists()), (1, 1, false));
     // A clock set back: a file from the future is always read.
     assert_eq!((folder.list(-3600).1, folder.path(index::NAME).exists()), (1, false));
@@ -147,7 +147,7 @@ fn an_index_that_may_not_be_of_these_files_is_not_trusted() {
     std::fs::File::options().write(true).open(&record).unwrap().set_modified(time).unwrap();
     let (found, read, _) = folder.list(60);
     assert_eq!((found[0].host.as_str(), read), ("fake", 1));
-    // A folder in its place.
+    // A directory in place of the index.
     std::fs::remove_file(folder.path(index::NAME)).unwrap();
     std::fs::create_dir(folder.path(index::NAME)).unwrap();
     let count = AtomicUsize::new(0);
@@ -168,7 +168,7 @@ fn the_record_of_a_machine_is_found_behind_any_number_of_others() {
     }
     let folders = [folder.folder.path().to_owned()];
     assert_eq!(newest(&folders, &["here".to_owned()]).unwrap().entry.path, own);
-    // Under another host's name it is looked for if there is no other.
+    // A file named after another host is read if there is no other file.
     let moved = folder.path("there-20270102T000000Z.json");
     std::fs::rename(&own, &moved).unwrap();
     let file = std::fs::File::options().write(true).open(&moved).unwrap();

@@ -45,7 +45,7 @@ fn an_entry_is_the_same_in_whatever_form_the_record_is_written() {
     let entry = |text: &str| Entry::from_json(text.as_bytes(), Path::new("r.json"));
     let whole = entry(&json).unwrap();
     assert!(whole.is_whole() && whole.host == "here");
-    // The quick reader does not recognise a summary over several lines.
+    // The fast reader does not recognize a summary that spans several lines.
     let nearly =
         json.replace("\"summary\": {\"n\"", "\"summary\": {\n \"n\"").replace("\n \"n\"", "\n       \"n\"");
     assert_ne!(nearly, json);
@@ -65,11 +65,11 @@ fn a_run_of_everything_stands_for_a_machine_before_a_part_and_others_never() {
     std::fs::write(folder.0.path().join(CEILINGS), "{}").unwrap();
     assert!(newest().is_none());
     let whole = folder.write("whole.json", &record("here", &OF_A_WHOLE_RUN, "whole"), 3);
-    // Clock and latency alone lack what most comparisons are about.
+    // Clock and latency are not enough for most comparisons.
     folder.write("part.json", &record("here", &["core.clock", "load.latency"], "part"), 2);
     let less = folder.write("less.json", &record("here", &["cost.syscall"], "less"), 1);
     let found = newest().unwrap();
-    // By its name if it is in the user's own folder.
+    // The record is shown by name if it is in the user's own directory.
     let named = |own: Option<&Path>| found.remark(own).unwrap().value("record").unwrap().to_string();
     assert_eq!(named(Some(folder.0.path())), "whole");
     assert_eq!(named(None), whole.to_string_lossy());
@@ -152,7 +152,7 @@ fn a_quick_run_stands_for_a_machine_only_where_there_is_no_better_one() {
     std::fs::remove_file(&part).unwrap();
     let found = newest(&folder.all(), &["here".to_owned()]).unwrap();
     assert_eq!((found.entry.path, found.newer.map(|entry| entry.path)), (whole.clone(), Some(quick.clone())));
-    // The record that represents the machine is not pruned, a newer quick run is.
+    // The record that represents the machine is not pruned, but a newer quick run is.
     let all = list(&folder.all(), |_, _| ());
     let gone: Vec<&Path> =
         superfluous(&all, 0, &Aliases::default()).into_iter().map(|entry| entry.path.as_path()).collect();

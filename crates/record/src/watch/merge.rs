@@ -160,7 +160,7 @@ fn join_probe(a: Probe, b: Probe, weights: Weights) -> Probe {
     }
 }
 
-/// Merges the following interval into this one; at most this many processes are kept.
+/// Merges the following interval into this one; at most `most` processes remain.
 pub(super) fn join(all: &mut Interval, next: Interval, most: usize) {
     let mut a = std::mem::take(all);
     let weights = Weights(a.seconds, next.seconds);
@@ -171,7 +171,7 @@ pub(super) fn join(all: &mut Interval, next: Interval, most: usize) {
     add_processes(&mut a.processes, &next.processes, most);
     add_threads(&mut a.threads, &next.threads, most);
     a.times += next.times;
-    // Written out in full: the compiler then reports a new field that is not joined.
+    // All fields are listed so that the compiler reports a new field that is not merged.
     *all = Interval {
         seconds,
         suspended: both(a.suspended, next.suspended, Add::add),
@@ -211,7 +211,7 @@ pub(super) fn join(all: &mut Interval, next: Interval, most: usize) {
     };
 }
 
-/// Adds up the times of processes, each identified by its number and name; the processes with the most time are kept.
+/// Adds up the times of processes, each identified by its number and name; the `most` processes with the most time remain.
 pub(super) fn add_processes(all: &mut Vec<Process>, more: &[Process], most: usize) {
     for process in more {
         match all.iter_mut().find(|one| one.pid == process.pid && one.name == process.name) {
@@ -229,7 +229,7 @@ pub(super) fn add_processes(all: &mut Vec<Process>, more: &[Process], most: usiz
     all.truncate(most);
 }
 
-/// The same for threads.
+/// Adds up the times of threads in the same way.
 pub(super) fn add_threads(all: &mut Vec<Thread>, more: &[Thread], most: usize) {
     for thread in more {
         match all.iter_mut().find(|one| one.tid == thread.tid && one.name == thread.name) {
@@ -272,7 +272,7 @@ mod tests {
         join(&mut all, interval(3.0, 200.0, None), 3);
         assert_eq!(all.seconds, 4.0);
         assert_eq!(all.suspended, Some(0.5));
-        // A value for one second alone, averaged over four.
+        // A value of a single second, averaged over four seconds.
         assert_eq!(all.run_queue_delay, Some(2.0));
         let hardware =
             (all.traffic.unwrap().bytes_per_second, all.cores.unwrap().ipc, all.remote.unwrap().held);

@@ -1,4 +1,4 @@
-//! Bars as described by a report: rows of pieces on one scale. The words and results of each row are its text alternative.
+//! The bars of a report: rows of pieces on one scale. The text and results of each row are its text alternative.
 
 /// How a piece of a bar is filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl Fill {
 /// The shape of a piece.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// As high as the bar.
+    /// A box with the height of the bar.
     #[default]
     Whole,
     /// A thin line: an interval.
@@ -74,7 +74,7 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
-    /// A piece as high as its bar.
+    /// A piece with the height of its bar.
     pub(crate) fn new(from: f64, to: f64, fill: Fill, says: String) -> Self {
         Self { from, to, fill, form: Form::Whole, unreliable: false, says }
     }
@@ -92,13 +92,13 @@ pub(crate) struct Bar {
     pub name: String,
     /// The source of the result; empty if obvious.
     pub how: String,
-    /// Its pieces; later ones are drawn over earlier ones.
+    /// Its pieces; each is drawn over the previous ones.
     pub pieces: Vec<Piece>,
     /// Its result with its unit.
     pub figure: String,
     /// A remark next to the result.
     pub beside: String,
-    /// Whether this row is the total of the others.
+    /// Whether this row is the total of the other rows.
     pub strong: bool,
 }
 
@@ -109,7 +109,7 @@ pub(crate) struct Bars {
     pub title: String,
     /// The rows.
     pub rows: Vec<Bar>,
-    /// Labels below, from 0 to 1 of the length; at these positions, lines run through all bars.
+    /// Labels below the bars, at positions from 0 to 1; a line runs through all bars at each position.
     pub ticks: Vec<(f64, String)>,
     /// The meaning of the fills.
     pub legend: Vec<(Fill, String)>,

@@ -1,9 +1,9 @@
-//! A chart as described by a report, drawn on the page (`svg`); a terminal shows a sparkline for each line (`spark`). Bars (`bars`) are
-//! boxes on the page, so that their text wraps on a phone.
+//! A chart of a report, drawn on the page (`svg`); a terminal shows a sparkline for each line (`spark`). Bars (`bars`) are
+//! boxes on the page, so that their text wraps on phones.
 //!
 //! This crate draws its own charts because they must support light and dark mode through the page's style sheet (elements have classes,
 //! never colors), screen readers, and widths from 360 pixels to a desktop. The kuva crate was evaluated: it writes colors into each
-//! element, supports neither custom classes nor titles, and includes about 70 kinds of plot, of which only four are needed.
+//! element, supports neither custom classes nor titles, and includes about 70 kinds of plot, but only four are needed.
 
 pub(crate) mod bars;
 pub(crate) mod heat;
@@ -26,7 +26,7 @@ pub(crate) struct Axis {
     pub scale: Scale,
     /// Unit of the values: `B`, `ns`, `B/s`, `share`; `date` of seconds since 1970.
     pub unit: &'static str,
-    /// Its range; by default that of the points.
+    /// Its range; by default the range of the points.
     pub range: Option<(f64, f64)>,
 }
 
@@ -48,7 +48,7 @@ impl Axis {
     }
 }
 
-/// Units that are written with the values of an axis; others are part of its name.
+/// Units that are printed with the values of an axis; other units are part of the axis name.
 pub(crate) fn unit_of(unit: &str) -> &'static str {
     UNITS.into_iter().find(|known| *known == unit).unwrap_or("")
 }
@@ -66,7 +66,7 @@ pub(crate) struct Series {
     pub steps: bool,
     /// The line's style.
     pub look: Look,
-    /// The line's color and dash pattern, by number, if they have a meaning: lines of one record share a color.
+    /// The numbers of the line's color and dash pattern, if they have a meaning: lines of one record share a color.
     pub ink: Option<(usize, usize)>,
     /// The 95 % interval around the line: position, lower and upper end.
     pub interval: Vec<(f64, f64, f64)>,
@@ -119,7 +119,7 @@ pub(crate) struct Mark {
     pub at: f64,
     /// Its name.
     pub name: String,
-    /// Whether it was measured here; others are reported by the machine.
+    /// Whether it was measured here; other marks are reported by the machine.
     pub measured: bool,
 }
 
@@ -157,8 +157,8 @@ impl Chart {
         Self { title: title.to_owned(), x, y, series, marks: Vec::new(), bands: Vec::new() }.checked()
     }
 
-    /// The chart without values that its axes cannot show (not finite, or not above 0 on a logarithmic axis), with its points in order. `None` if
-    /// no line with two points remains.
+    /// The chart with its points in order, without values that its axes cannot show (not finite, or not above 0 on a logarithmic
+    /// axis). `None` if no line with two points remains.
     pub(crate) fn checked(mut self) -> Option<Self> {
         let (x, y) = (self.x.scale, self.y.scale);
         for series in &mut self.series {
@@ -199,7 +199,7 @@ impl Chart {
     }
 }
 
-/// The minimum and the maximum of these.
+/// The minimum and the maximum of these values.
 pub(crate) fn bounds(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     values.fold(None, |bounds, v| {
         Some(bounds.map_or((v, v), |(low, high): (f64, f64)| (low.min(v), high.max(v))))

@@ -25,7 +25,7 @@ pub(crate) enum Scale {
 /// The unit of times, seconds since 1970.
 pub(crate) const DATE: &str = "date";
 const DAY: f64 = 86_400.0;
-/// Steps between marks of an axis of time, s: of seconds, minutes, hours, days, weeks, four weeks, a year of these.
+/// Intervals between marks of a time axis, in seconds: seconds, minutes, hours, days, weeks, four weeks, and a year of 13 such months.
 const TIMES: [u32; 20] = [
     1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800,
     2_419_200, 31_449_600,
@@ -74,7 +74,7 @@ impl Span {
         let mut span = Self::tight(axis, bounds);
         match axis.scale {
             Scale::FromZero | Scale::Linear => {
-                // What differs by less than a tenth is drawn as flat as it is.
+                // Values that differ by less than a tenth are drawn as an almost flat line.
                 let room = (span.high - span.low).max(span.high * 0.1);
                 let from = if axis.scale == Scale::FromZero || span.high > 2.0 * span.low {
                     0.0
@@ -118,7 +118,7 @@ impl Span {
             let keep = |v: &f64| (v.log10().round() as i32).rem_euclid(every) == 0;
             few(&[1.0]).into_iter().filter(keep).collect()
         };
-        // From the closest to the widest.
+        // From the smallest to the largest interval.
         let own: Vec<Vec<f64>> = match self.scale {
             Scale::FromZero | Scale::Linear => vec![self.steps(most - 1)],
             Scale::Time => return self.times(most),
@@ -128,7 +128,7 @@ impl Span {
                 .chain([1, 2, 3, 6, 12].map(tens))
                 .collect(),
         };
-        // Where the axis is too short for two of its own scale equal steps: one alone shows no distance.
+        // If the axis is too short for two marks of its own scale, equal steps are used, because a single mark shows no distance.
         let close = (2..=most).map(|parts| self.steps(parts));
         let written = |values: &Vec<f64>| -> Vec<(f64, String)> {
             values.iter().map(|value| (*value, label(*value, self.unit))).collect()
@@ -168,7 +168,7 @@ impl Span {
             Scale::Binary => (range / parts as f64).log2().ceil().exp2(),
             _ => nice_step(range, parts),
         };
-        // There is no half thread.
+        // Half a thread does not exist.
         let step = if self.unit == "count" { step.max(1.0) } else { step };
         let first = (self.low / step - 1e-9).ceil();
         let all = (0..=parts).map(|i| (first + i as f64) * step);
@@ -202,7 +202,7 @@ pub(crate) fn label(value: f64, unit: &str) -> String {
         let moment = UNIX_EPOCH + Duration::from_secs(value.clamp(0.0, 1e11) as u64);
         return date::rfc3339(moment).replace('T', " ").trim_end_matches('Z').to_owned();
     }
-    // None is none of any prefix.
+    // Zero needs no prefix.
     let text = if unit == "s" && value == 0.0 {
         "0 s".to_owned()
     } else if unit == "share" {
@@ -210,7 +210,7 @@ pub(crate) fn label(value: f64, unit: &str) -> String {
     } else {
         units::figure(value, unit)
     };
-    // A speed-up has a sign instead of a unit, and no space before it.
+    // A speed-up has a times sign instead of a unit, without a space.
     without_zeros(&text).replace(" ×", "×")
 }
 

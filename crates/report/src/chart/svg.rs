@@ -26,14 +26,14 @@ pub(crate) const NARROW: Size = Size { width: 340.0, height: 300.0, x_ticks: 5, 
 /// For several charts side by side.
 pub(crate) const SMALL: Size = Size { width: 340.0, height: 190.0, x_ticks: 4, class: "small" };
 
-/// Maximum width of a letter in the 12-unit type of the axes; this must hold for any font, since the page does not
+/// Maximum width of a letter in the 12-unit type of the axes; it must be valid for any font, because the page does not
 /// specify one.
 const LETTER: f64 = 7.0;
 /// Space between neighboring lines of letters.
 const LINE: f64 = 15.0;
 /// Vertical position of the names of marks and bands, below the name of the axis.
 const NAMES: f64 = 24.0;
-/// Maximum number of points of a line that show their value; for longer lines, evenly spaced.
+/// Maximum number of points of a line that show their value; on longer lines, these points are evenly spaced.
 const POINTS: usize = 96;
 
 /// One drawing of a chart. `id` must be unique on the page.
@@ -44,7 +44,7 @@ pub(crate) fn draw(chart: &Chart, size: Size, id: &str) -> Markup {
     let left = y_ticks.iter().map(|(_, text)| width(text)).max().unwrap_or(0) as f64 * LETTER + 12.0;
     let (right, bottom) = (size.width - 14.0, size.height - 42.0);
     let at_x = |v: f64| left + x.position(v) * (right - left);
-    // Each mark has its name in a row of its own: there are few.
+    // Each mark's name has a separate row, because there are few marks.
     let rows = chart.marks.len().max(usize::from(!chart.bands.is_empty()));
     let top = NAMES + rows as f64 * LINE;
     let at_y = |v: f64| bottom - y.position(v) * (bottom - top);
@@ -60,7 +60,7 @@ pub(crate) fn draw(chart: &Chart, size: Size, id: &str) -> Markup {
                     d=(format!("M{} {}H{}V{}H{}Z", r(from), r(NAMES - 4.0), r(to.max(from + 1.0)), r(bottom), r(from))) {
                     title { (band.says) }
                 }
-                // Its name where it has room for it.
+                // The name of the range, if there is room.
                 @if width(&band.name) as f64 * LETTER <= to - from {
                     text class="tick" text-anchor="middle" x=(r(f64::midpoint(from, to))) y=(r(NAMES + 8.0)) { (band.name) }
                 }
@@ -78,7 +78,7 @@ pub(crate) fn draw(chart: &Chart, size: Size, id: &str) -> Markup {
             text class="label" text-anchor="end" x=(r(right)) y=(r(size.height - 6.0)) { (chart.x.label) }
             @for (row, mark) in chart.marks.iter().enumerate() {
                 @let (at, name) = (at_x(mark.at), NAMES + row as f64 * LINE);
-                // On the right of its line where there is room.
+                // To the right of its line if there is room.
                 @let before = at + width(&mark.name) as f64 * LETTER > right;
                 line class=(if mark.measured { "mark measured" } else { "mark" }) x1=(r(at)) x2=(r(at))
                     y1=(r(name - 3.0)) y2=(r(bottom)) { title { (mark.name) } }

@@ -18,7 +18,7 @@ use crate::terminal::{self, Style};
 #[path = "../../tests/all/support/mod.rs"]
 mod support;
 
-/// More rows than any of these tables has.
+/// More rows than any of these tables contains.
 const ALL: usize = 1 << 20;
 /// Shares printed with three digits are equal if they differ by less than half of the last digit.
 const ROUNDING: f64 = 0.005;
@@ -67,7 +67,7 @@ fn of_comparison(record: &Record) -> Vec<String> {
     for row in compared.rows.iter().filter(|row| row.per.is_none()) {
         let Some(cell) = row.cells.first().filter(|cell| cell.over.is_none()) else { continue };
         let (Some(from), Some(value)) = (cell.from.as_ref(), cell.value) else { continue };
-        // A share of misses cites the count that it is of.
+        // A share of misses cites the count that it refers to.
         let is_own = |m: &&Measurement| m.metric == row.metric && m.unit == row.unit && *from == cited(m);
         let tables = record.measurements.iter().find(is_own).map(Measurement::value);
         let layers = record.diagnosis.layers.iter().find(|layer| layer.from == *from).map(|of| of.time);
@@ -79,8 +79,8 @@ fn of_comparison(record: &Record) -> Vec<String> {
 }
 
 /// Each result in a table of its metric is printed in the same way as everywhere
-/// else. Bus bytes of regular stores are a modelled range; for scaling, a
-/// table has the summary, and its chart and steps have the results.
+/// else. Bus bytes of regular stores are a modelled range; for scaling, the
+/// table shows the summary, and the chart and steps show the results.
 fn of_table(record: &Record, table: &Table) -> Vec<String> {
     let cells = || table.rows.iter().flatten();
     let is_modelled = |m: &Measurement| {
@@ -93,7 +93,7 @@ fn of_table(record: &Record, table: &Table) -> Vec<String> {
         .filter(|m| !is_modelled(m));
     shown
         .filter(|m| {
-            // A heading may have the unit.
+            // The heading may contain the unit.
             let bare = value(m).replace(&format!(" {}", m.unit), "");
             !cells().any(|cell| *cell == value(m) || *cell == bare)
         })
@@ -131,11 +131,11 @@ fn of_headline(record: &Record, resource: &Resource) -> Option<String> {
     let shares = resource.ceiling.map(|best| (resource.delivered / best).min(best / resource.delivered));
     let follows = match (shares, resource.share) {
         (Some(follows), Some(share)) => is_near(follows, share),
-        // Against the best of this run, and of a machine that others used, there is no share.
+        // There is no share relative to the best result of this run, or on a machine used by other processes.
         (_, share) => share.is_none(),
     };
     let stands = figures.iter().any(|figure| figure.to_bits() == resource.delivered.to_bits());
-    // A program that ignores nodes is a model of two results.
+    // The result of a program that ignores nodes is modelled from two results.
     let is_model = record.diagnosis.numa.is_some() && resource.name == "memory latency";
     (!(follows && (stands || is_model))).then(|| format!("{}: {resource:?} of {figures:?}", resource.name))
 }
@@ -158,9 +158,9 @@ fn of_breakdown(record: &Record, breakdown: &LossBreakdown) -> Vec<String> {
         let of_rule = |finding: &&Finding| Some(&finding.rule) == step.rule.as_ref();
         let Some(finding) = record.diagnosis.findings.iter().find(of_rule) else { continue };
         let Verdict::Costs { share, .. } = finding.loss else { continue };
-        // Of what there is with it, where less is better; else of what there would be without it.
+        // If less is better, the share refers to the result with the loss, otherwise to the result without it.
         let whole = match breakdown.better {
-            // Other nodes' memory costs its share of what nodes were measured at, on pages of their own.
+            // The cost of other nodes' memory is a share of the node measurements, which use their own pages.
             Better::Lower => [
                 step.leaves,
                 record
@@ -268,7 +268,7 @@ fn made_up() -> Vec<(String, Record)> {
     all
 }
 
-/// Layers with a burst of other work in one pass, which a median does not show.
+/// Layers with a burst of other work in one pass, which the median hides.
 fn layered() -> Record {
     let mut record = support::named("one").unwrap();
     for (layer, passes) in [("kernel", [1.0; 6]), ("user", [1.1, 1.1, 1.1, 1.1, 1.1, 2.0])] {
@@ -286,7 +286,7 @@ fn in_memory() -> Record {
     for m in record.measurements.iter_mut().filter(|m| m.metric == "memory.bandwidth") {
         m.detail.set(detail::ARRAY_BYTES, 64_u64 << 30);
     }
-    // Of devices that are set to less than they are rated for a part is lost, which is a finding.
+    // Memory devices configured below their rated speed lose bandwidth, which is a finding.
     let device = |number: u32| MemoryDevice {
         bytes: Some(64 << 30),
         channel: Some(number.to_string()),

@@ -22,7 +22,7 @@ pub(crate) fn table(record: &Record, most: usize) -> Table {
     let heads = "operation,stores,#threads,?CPUs,node,#STREAM bytes,#bus bytes,?#95 % interval".split(',');
     let mut table = Table::new("Memory bandwidth", Some(metrics::MEMORY_BANDWIDTH.name()), heads);
     let mut seen: HashMap<([String; 5], usize), usize> = HashMap::new();
-    // Results that differ in other labels have a row each; what is counted in an unknown way stands alone.
+    // Results that differ in other labels have separate rows; results counted in an unknown way have their own table.
     let rows = side_by_side::<_, 3>(record.measurements_of(metrics::MEMORY_BANDWIDTH), |m| {
         let labels = [Label::Op, Label::Stores, Label::Threads, Label::Cpus, Label::Node];
         let place = labels.map(|label| labelled(m, label));
@@ -50,7 +50,7 @@ pub(crate) fn table(record: &Record, most: usize) -> Table {
                 let (least, most) = record::bus_bytes(record, stream, bus);
                 is_range |= least < most;
                 let mark = if bus.doubt.is_some() { MARK } else { "" };
-                // Every table writes a result as far as its interval knows it.
+                // Every table prints a result with the digits that its interval allows.
                 let is_measured = least == bus.value() && most == bus.value();
                 if is_measured {
                     value(bus)

@@ -1,5 +1,5 @@
-//! The contents of one section of a report: tables, charts, maps, facts, sentences, items and commands. Commands build a block from data;
-//! the terminal, Markdown and page renderers lay it out.
+//! The contents of one section of a report: tables, charts, maps, facts, sentences, items and commands. Commands build
+//! blocks from data; the terminal, Markdown and page renderers lay them out.
 
 use super::section::Section;
 use crate::chart::Chart;
@@ -13,13 +13,13 @@ use crate::table::Table;
 pub(crate) struct Block {
     /// The heading; empty if none is needed.
     pub title: String,
-    /// The name under which [`record::glossary`] explains it.
+    /// The name of its entry in [`record::glossary`].
     pub word: Option<String>,
     /// Whether the block shows the scaling of one workload.
     pub is_of_a_workload: bool,
     /// The parts, in display order.
     pub parts: Vec<Part>,
-    /// The results shown by its charts, maps and sentences; tables track their own.
+    /// The results shown by its charts, maps and sentences; tables track their own results.
     pub shown: Shown,
 }
 
@@ -30,7 +30,7 @@ pub(crate) enum Part {
     Table(Table),
     /// A chart of lines.
     Chart(Chart),
-    /// Bars, for a page; a table shows the same.
+    /// Bars, for a page; a table shows the same data.
     Bars(Bars),
     /// A matrix.
     Heat(Box<Heat>),
@@ -40,14 +40,14 @@ pub(crate) enum Part {
     Says(String),
     /// Items of one kind, most important first: as many as fit.
     Items(Vec<Item>),
-    /// Commands to paste, likewise.
+    /// Commands to paste, as many as fit.
     Commands(Vec<String>),
 }
 
 /// One of several items.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Item {
-    /// Its title; several if they share an explanation.
+    /// Its title; several titles if the items share an explanation.
     pub heads: Vec<String>,
     /// A note on it.
     pub below: Vec<String>,
@@ -75,7 +75,7 @@ impl Part {
 }
 
 impl Block {
-    /// The contents of a section, which `word` explains; empty parts are omitted.
+    /// The contents of a section, which the glossary explains under `word`; empty parts are omitted.
     pub(crate) fn new(title: &str, word: Option<&str>, parts: Vec<Part>) -> Self {
         let parts = parts.into_iter().filter(|part| !part.is_empty()).collect();
         Self { title: title.to_owned(), word: word.map(str::to_owned), parts, ..Self::default() }
@@ -91,7 +91,7 @@ impl Block {
         self.parts.iter().all(Part::is_empty)
     }
 
-    /// The results that it shows or counts in a remark.
+    /// The results that the block shows or counts in a remark.
     pub(crate) fn shown_figures(&self) -> Shown {
         let mut shown = self.shown.clone();
         for part in &self.parts {
@@ -113,9 +113,9 @@ impl From<Table> for Block {
 /// Limits on the number of displayed results.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
-    /// Maximum number of rows of a table of CPUs; with more, only the worst are shown.
+    /// Maximum number of rows of a table of CPUs; if there are more, only the worst are shown.
     pub rows: usize,
-    /// Maximum number of workloads with individual scaling steps; others have only the summary.
+    /// Maximum number of workloads with individual scaling steps; for others, only the summary is shown.
     pub workloads: usize,
     /// Maximum number of placements with individual steps.
     pub placements: usize,

@@ -1,4 +1,4 @@
-//! Claims of documents about a reference machine, and whether the results support them.
+//! Claims of documents about a reference machine, and verdicts on these claims.
 
 use record::phrase::{join_list, join_most};
 use record::units::{self, significant, thousands};
@@ -37,7 +37,7 @@ pub(crate) fn verdict(answer: &JudgedClaim) -> &'static str {
     }
 }
 
-/// Claims that do not hold come first, then claims that hold in part or are undecided.
+/// Claims that do not hold come first, then claims that partly hold or are undecided.
 pub(crate) fn worst_first(answers: &[JudgedClaim]) -> Vec<&JudgedClaim> {
     let mut sorted: Vec<&JudgedClaim> = answers.iter().collect();
     sorted.sort_by_key(|answer| answer.verdict);
@@ -91,7 +91,7 @@ fn against(gaps: &[&Gap]) -> String {
     let Some(gap) = gaps.first() else { return String::new() };
     let mut claimed = amount(gap.claimed, &gap.unit);
     let mut all: Vec<String> = gaps.iter().map(|gap| found(gap)).collect();
-    // Digits beyond the usual ones are what the claim is about where those are the same.
+    // If the usual digits are the same, the claim is about the digits beyond them.
     if all.contains(&claimed) {
         let exact = |number: f64| format!("{number:.4} {}", gap.unit);
         claimed = exact(gap.claimed);

@@ -1,4 +1,4 @@
-//! A command run by `linespeed stat`: its results, its exit state and its limiting cause, in words.
+//! A command run by `linespeed stat`: its results, its exit state and its bottleneck, in words.
 
 use record::command_run::RunEnd;
 use record::diagnosis::Bound;
@@ -11,7 +11,7 @@ use super::{Block, Part};
 use crate::chart::bars::{Bar, Bars, Fill, Piece};
 use crate::text::{clean, range};
 
-/// Maximum number of named processes left running.
+/// Maximum number of listed processes that are still running.
 const MOST_LEFT: usize = 5;
 
 /// The command's results of a metric.
@@ -21,7 +21,7 @@ pub(crate) fn figures(record: &Record, metric: Metric) -> impl Iterator<Item = &
 
 /// The time of the command of a record.
 pub(crate) fn find_time(record: &Record) -> Option<&Measurement> {
-    // With threads it is a step of scaling.
+    // A result with a number of threads is a scaling step.
     figures(record, metrics::WORKLOAD_TIME).find(|m| m.labels.get(Label::Threads).is_none())
 }
 
@@ -54,14 +54,14 @@ pub(crate) fn listed_states(
     seconds: impl Fn(&str) -> Option<f64>,
 ) -> impl Iterator<Item = (&'static str, &'static str, Fill)> {
     let both = seconds("blocked").zip(seconds("off-cpu"));
-    // Their ends are seen by several clocks.
+    // Several clocks measure their end times.
     let alike = both.is_some_and(|(summed, idle)| summed <= idle * 1.02 + 0.005);
     STATES.into_iter().filter(move |(state, ..)| !alike || *state != "blocked")
 }
 
 /// Whether this is the blocked time of the only thread, which off-CPU time already shows.
 pub(crate) fn is_repeated(record: &Record, m: &Measurement) -> bool {
-    // Of tens of thousands of results few are asked for.
+    // Few of tens of thousands of results are requested.
     let is_blocked = m.labels.word(Label::State) == Some("blocked")
         && find_state(record, "blocked").is_some_and(|blocked| std::ptr::eq(blocked, m));
     is_blocked
@@ -74,7 +74,7 @@ pub(crate) fn whole_states(has_blocked: bool) -> impl Iterator<Item = (&'static 
     STATES.into_iter().filter(move |(state, ..)| *state != if has_blocked { "off-cpu" } else { "blocked" })
 }
 
-/// The use of the threads' time, as one bar; without a row if nothing was measured.
+/// The threads' time by state, as one bar; without a row if nothing was measured.
 fn states(record: &Record) -> Bars {
     let all: Vec<(&str, Fill, f64, bool)> = whole_states(find_state(record, "blocked").is_some())
         .filter_map(|(state, words, fill)| {
@@ -87,7 +87,7 @@ fn states(record: &Record) -> Bars {
     let mut bar = Bar { name: "all threads".to_owned(), figure: seconds(whole), ..Bar::default() };
     let mut from = 0.0;
     for (words, fill, value, unreliable) in all {
-        // Tables have the share of the run, of which several threads together can take more than all.
+        // Tables show shares of the run time, and several threads together can exceed 100 %.
         let share = units::percent(value / whole);
         let says = format!("{words}: {}, {share} of all thread time", seconds(value));
         let to = from + value / whole;
@@ -117,7 +117,7 @@ pub(crate) fn seconds(value: f64) -> String {
     units::figure(value, "s")
 }
 
-/// The cause that limited a command, and the advice.
+/// The bottleneck of a command, and the advice.
 pub(crate) fn bound_parts(bound: &Bound) -> impl Iterator<Item = Part> {
     let says = format!("Bound by {}: {}", bound.by.name(), bound.says);
     let advice = bound.advice.iter().map(|advice| format!("Try: {advice}"));
@@ -133,7 +133,7 @@ pub(crate) fn verdict(record: &Record) -> Block {
         parts.push(Part::Bars(states(record)));
         parts.extend(record.diagnosis.bound.iter().flat_map(bound_parts));
     }
-    Block::new("What the command was bound by", None, parts)
+    Block::new("Bottleneck of the command", None, parts)
 }
 
 /// The reason for the early end of a run.
@@ -153,7 +153,7 @@ pub(crate) fn early_end(record: &Record, time: &Measurement) -> Option<String> {
     let whole = ends.iter().filter(|end| !matches!(end, RunEnd::Stopped(_))).count();
     let reported = match whole {
         0 => "the results are from an incomplete run".to_owned(),
-        // Beside an experiment it runs more often than was asked for.
+        // During an experiment, it runs more often than requested.
         _ if whole as u64 > asked => format!("{} counted", count_noun(whole, "run")),
         _ => format!("{whole} of {} counted", count_noun(asked as usize, "run")),
     };
@@ -176,7 +176,7 @@ pub(crate) fn describe_runs(time: &Measurement) -> String {
         let below = time.detail.get(detail::THREADS_SEEN).map_or(0, |seen| seen.below);
         let end = match time.detail.get(detail::ATTACHED_ENDED) {
             Some(ended) if ended == pids => ", ended".to_owned(),
-            Some(ended) => format!(", of which {ended} ended"),
+            Some(ended) => format!(", of which {ended} exited"),
             None => String::new(),
         };
         return format!("observed for {took}: pid {pids}{end}{}", describe_below(below));

@@ -1,4 +1,4 @@
-//! Results of a command run by `linespeed stat`: the use of its time, its threads, counts, and the state of the machine.
+//! Results of a command run by `linespeed stat`: the breakdown of its time, its threads, counts, and the state of the machine.
 
 use std::collections::BTreeSet;
 
@@ -103,7 +103,7 @@ fn threads(record: &Record) -> Table {
     table
 }
 
-/// A count as a whole number, or with a half: the median of an even number of runs may be between two.
+/// A count as a whole number or with a half: the median of an even number of runs may lie between two counts.
 fn count(value: f64) -> String {
     let whole = units::thousands(value.trunc());
     if value.fract() == 0.5 { format!("{whole}.5") } else { units::thousands(value) }
@@ -169,7 +169,7 @@ pub(crate) fn around(record: &Record, time: &Measurement) -> Section {
         "core clock",
         time.detail.get(detail::CLOCK_HZ).map(|hz| {
             let source = time.detail.get(detail::CLOCK_SOURCE).unwrap_or_default();
-            // What is exceeded was no ceiling.
+            // A value that was exceeded is not a ceiling.
             let most = known(ceilings.clock_hz).filter(|most| *most >= hz);
             let most = most.map(|hz| format!(" of {}", units::figure(hz, "Hz"))).unwrap_or_default();
             format!("{}{most} ({source})", units::figure(hz, "Hz"))

@@ -33,7 +33,7 @@ fn conditions(conditions: &Conditions) -> Vec<Condition> {
     all
 }
 
-/// Whether other programs used part of the measured resources.
+/// Whether other processes used part of the measured resources.
 pub(crate) fn is_disturbed(record: &Record) -> bool {
     record.diagnosis.used_by_others.is_some_and(|used| used >= diagnose::DISTURBED)
 }

@@ -25,13 +25,13 @@ fn cpus(machine: &Machine) -> Cpus<'_> {
 
 /// The block of a report about pairs of CPUs; `None` if few or none were measured.
 pub(crate) fn block(record: &Record) -> Option<Block> {
-    // What articles publish is of a kind of pair.
+    // Published articles contain results per kind of pair.
     let is_placed = |m: &&Measurement| pair(m).is_some() || m.detail.has(detail::CLASS);
     let all =
         record.measurements_of(metrics::CORE_TO_CORE_LATENCY).filter(|m| m.summary.n > 0).filter(is_placed);
     let mut ways: BTreeMap<Option<Handover>, Vec<&Measurement>> = BTreeMap::new();
     all.for_each(|m| ways.entry(Handover::of_measurement(m)).or_default().push(m));
-    // Results of which nobody shown how they were made lead where there are no others, and else have a table of their own.
+    // Results made with an unknown method come first if there are no others; otherwise, they have a separate table.
     let how = Handover::chief(ways.values().flatten().copied());
     let chief = ways.remove(&how)?;
     let beside = ways.remove(&Some(Handover::Store)).unwrap_or_default();
@@ -39,7 +39,7 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
     let dies = record.machine.counts.dies > record.machine.counts.packages;
     let class = |m: &Measurement| class(&cpus, dies, m);
     let pairs: BTreeSet<(u32, u32)> = chief.iter().filter_map(|m| pair(m)).collect();
-    // What articles publish is of kinds of pairs.
+    // Published articles contain results per kind of pair.
     if (1..=FEW).contains(&pairs.len()) {
         return None;
     }
@@ -47,7 +47,7 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
     let heat = matrix(&cpus, how, &chief).map(|heat| Part::Heat(Box::new(heat)));
     let parts = [Part::Table(table)].into_iter().chain(heat).collect();
     let mut block = Block::new("Core-to-core latency", Some(metrics::CORE_TO_CORE_LATENCY.name()), parts);
-    // The kinds of pairs show how many there are of each, the matrix which.
+    // The table shows the number of pairs of each kind; the matrix shows which pairs.
     chief.iter().chain(&beside).for_each(|m| block.shown.add(m));
     Some(block)
 }
@@ -66,7 +66,7 @@ fn pair(m: &Measurement) -> Option<(u32, u32)> {
 /// The kind of pair, nearest first: in the record's own words, otherwise from the topology.
 fn class(cpus: &Cpus, dies: bool, m: &Measurement) -> String {
     if let Some(shown) = m.detail.get(detail::CLASS) {
-        // As a record has it: `cache`, `package at distance 16`.
+        // As in records: `cache`, `package at distance 16`.
         return if SHARED.iter().any(|part| shown.starts_with(part)) {
             format!("one {shown}")
         } else {
@@ -110,7 +110,7 @@ const LEAST_PAIRS: usize = 3;
 /// Maximum number of pairs named in a note.
 const NAMED: usize = 3;
 
-/// The note on outlier pairs, for which the topology shows no difference.
+/// The note on outlier pairs that the topology does not explain.
 fn outliers(kind: &str, of: &[&Measurement]) -> Vec<String> {
     let known: Vec<&&Measurement> =
         of.iter().filter(|m| m.value() > 0.0 && m.value().is_finite() && pair(m).is_some()).collect();
@@ -139,7 +139,7 @@ fn outliers(kind: &str, of: &[&Measurement]) -> Vec<String> {
     [describe(near, hidden), describe(far, disturbed)].into_iter().flatten().collect()
 }
 
-/// One row per kind of pair, nearest first; the medians of the results `beside` have a separate column.
+/// One row per kind of pair, nearest first; a separate column shows the medians of the results in `beside`.
 fn classes(
     how: Option<Handover>,
     all: &[&Measurement],
@@ -149,7 +149,7 @@ fn classes(
     let heads = ["kind of pair", "#pairs", "#median", "#min", "#max", "#by stores", "slowest pair"];
     let mut table =
         Table::new(&titled("By kind of pair", how), Some(metrics::CORE_TO_CORE_LATENCY.name()), heads);
-    // A kind that only the results beside have still has its row.
+    // A kind that occurs only in `beside` still has a row.
     let mut kinds: BTreeMap<String, [Vec<&Measurement>; 2]> = BTreeMap::new();
     for (column, figures) in [all, beside].into_iter().enumerate() {
         for m in figures.iter().filter(|m| m.value().is_finite()) {
@@ -199,7 +199,7 @@ fn ordered(cpus: &Cpus, all: &[&Measurement]) -> Vec<u32> {
     ids
 }
 
-/// The values of each pair by the CPU on whose node the line's memory was, if recorded: (that CPU, the other CPU).
+/// The values of each pair, as (CPU on the node of the line's memory, other CPU) if that node was recorded.
 fn by_home(cpus: &Cpus, all: &[&Measurement]) -> BTreeMap<(u32, u32), f64> {
     let node = |id: u32| cpus.get(&id).and_then(|cpu| cpu.node).map(u64::from);
     let mut cells = BTreeMap::new();
@@ -209,7 +209,7 @@ fn by_home(cpus: &Cpus, all: &[&Measurement]) -> BTreeMap<(u32, u32), f64> {
         let at_to = home.is_some() && home == node(to) && home != node(from);
         cells.insert(if at_to { (to, from) } else { (from, to) }, m.value());
     }
-    // Where the line lay on one node only, that stands for both directions.
+    // If the line was on only one node, the result represents both directions.
     let other: Vec<((u32, u32), f64)> = cells.iter().map(|(at, value)| ((at.1, at.0), *value)).collect();
     for (at, value) in other {
         cells.entry(at).or_insert(value);
@@ -224,7 +224,7 @@ fn matrix(cpus: &Cpus, how: Option<Handover>, all: &[&Measurement]) -> Option<He
         return None;
     }
     let cells = by_home(cpus, all);
-    // The margin names nodes, or packages where there is one node.
+    // The margin shows nodes, or packages if there is only one node.
     let nodes: BTreeSet<u32> = ids.iter().filter_map(|id| cpus.get(id)?.node).collect();
     let (part, of) = if nodes.len() > 1 { PARTS[3] } else { PARTS[4] };
     let number = |id: &u32| cpus.get(id).and_then(|cpu| of(cpu));
@@ -233,7 +233,7 @@ fn matrix(cpus: &Cpus, how: Option<Handover>, all: &[&Measurement]) -> Option<He
     let heads: Vec<Head> = ids.iter().map(head).collect();
     let row = |from: &u32| ids.iter().map(|to| cells.get(&(*from, *to)).copied()).collect();
     Heat {
-        title: titled("A cache line from CPU to CPU, one way", how),
+        title: titled("Cache-line transfer between CPUs, one way", how),
         unit: "ns",
         lower_is_better: true,
         down: "CPU on the cache line's node".to_owned(),
@@ -337,9 +337,9 @@ mod tests {
             [Part::Table(_), Part::Heat(heat)] => heat.title.clone(),
             parts => panic!("{parts:?}"),
         };
-        assert_eq!(title(&record), "A cache line from CPU to CPU, one way, by loads and stores");
+        assert_eq!(title(&record), "Cache-line transfer between CPUs, one way, by loads and stores");
         record.measurements.iter_mut().for_each(|m| m.method = Some("another tool".to_owned()));
-        assert_eq!(title(&record), "A cache line from CPU to CPU, one way");
+        assert_eq!(title(&record), "Cache-line transfer between CPUs, one way");
     }
 
     #[test]

@@ -52,7 +52,7 @@ fn counts(record: &Record, shown_before: &Shown, most: usize) -> Table {
     let of_instructions = all.iter().filter(|m| m.labels.word(Label::Event) == Some("instructions"));
     let instructions: HashMap<_, f64> = of_instructions.map(|m| (place(m), m.value())).collect();
     all.iter().for_each(|m| table.tells(m));
-    // What somebody pasted is what they want to see; a run of many workloads counts more than a screen holds.
+    // Users want to see the output that they pasted; a run of many workloads counts more events than fit on a screen.
     let rows = most.saturating_mul(if record.import.is_some() { 8 } else { 2 });
     for m in table.first(all, rows) {
         table.note_row(remarks(m));
@@ -68,7 +68,7 @@ fn counts(record: &Record, shown_before: &Shown, most: usize) -> Table {
         ];
         table.row(here.into_iter().chain(figures).collect());
     }
-    // What somebody pasted is mostly of one command: it is said once.
+    // Pasted output is mostly from one command, which is shown once.
     if let [first, others @ ..] = &table.rows[..]
         && !(record.import.is_none() || others.is_empty() || first[0].is_empty())
         && others.iter().all(|row| row[0] == first[0])

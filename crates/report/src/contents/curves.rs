@@ -39,7 +39,7 @@ pub(crate) fn overlaid(records: &[(String, &Record)]) -> Vec<Chart> {
                 kinds.push(&series.name);
             }
         }
-        // More than two of each would be a tangle: as the machine was, and tuned.
+        // More than two lines per record would be unreadable: the unchanged machine, and tuned.
         if kinds.len() > 2 {
             kinds.drain(1..kinds.len() - 1);
         }
@@ -55,7 +55,7 @@ pub(crate) fn overlaid(records: &[(String, &Record)]) -> Vec<Chart> {
         });
         let (_, _, first) = charts.first()?;
         let series = lines.collect();
-        // Shaded are the levels of machines that have the same.
+        // The levels are shaded only if they are the same on all machines.
         let alike = charts.iter().all(|(_, _, chart)| chart.bands == first.bands);
         let bands = if alike { first.bands.clone() } else { Vec::new() };
         Chart { title: title.to_owned(), series, bands, ..first.clone() }.checked()
@@ -64,7 +64,7 @@ pub(crate) fn overlaid(records: &[(String, &Record)]) -> Vec<Chart> {
     latencies.into_iter().chain(overlay(wakeups, "Tail of wake-up latency")).collect()
 }
 
-/// Load latency by working set: one line per page size, at the place that the diagnosis chose, before the levels of the caches.
+/// Load latency by working set: one line per page size, on the CPU and node that the diagnosis chose, with bands for the cache levels.
 pub(crate) fn latency(record: &Record) -> Option<Chart> {
     let place = diagnose::latency_curve(record)?;
     let here = |m: &&Measurement| CurvePlace::of_figure(&m.labels) == place;
@@ -89,8 +89,8 @@ pub(crate) fn latency(record: &Record) -> Option<Chart> {
     Some(Chart { bands, ..Chart::of_lines(&title, x, y, series)? })
 }
 
-/// The ranges of the axis whose working sets fit each cache, by the sizes in sysfs, and memory beyond them; the tooltip shows where the curve
-/// itself leaves a level, unless other processes used part of the caches.
+/// The ranges of working sets that fit each cache (by the sizes in sysfs) or only memory; the tooltip shows where the curve leaves
+/// a level, unless other processes used part of the caches.
 fn levels(record: &Record, cpu: Option<u64>, (from, to): (f64, f64)) -> Vec<Band> {
     let cpu = cpu.and_then(|cpu| u32::try_from(cpu).ok());
     let disturbed = conditions::is_disturbed(record);
@@ -130,7 +130,7 @@ pub(crate) fn loaded(record: &Record) -> Option<Chart> {
     let all: Vec<&Measurement> =
         record.measurements_of(metrics::MEMORY_LOADED_LATENCY).filter(|m| m.summary.n > 0).collect();
     let sound: Vec<&Measurement> = all.iter().copied().filter(|m| m.doubt.is_none()).collect();
-    // A line through points in doubt would show what others did; where there are no others, it is all there is.
+    // Unreliable points would show the load of other processes; they are drawn only if there are no other points.
     let left_out = if sound.len() < LEAST_POINTS { 0 } else { all.len() - sound.len() };
     let shown = match left_out {
         0 => "load latency".to_owned(),
@@ -148,13 +148,13 @@ pub(crate) fn loaded(record: &Record) -> Option<Chart> {
         Axis::new("bandwidth of the other threads", Scale::Linear, "B/s"),
         Axis::new(&shown, Scale::Linear, "ns"),
     );
-    Chart::of_lines("Load latency under load", x, y, series.collect())
+    Chart::of_lines("Memory latency under load", x, y, series.collect())
 }
 
 /// The number of wake-ups that are later than a time: one line per setting and policy, combining the CPUs'
 /// distributions.
 pub(crate) fn wakeups(record: &Record) -> Option<Chart> {
-    // As the machine is before tuned, the ordinary policy before the others.
+    // The unchanged machine before the tuned one, and the ordinary policy before the others.
     type Kinds<'a> = BTreeMap<(String, Reverse<String>), (Vec<&'a Measurement>, u64)>;
     let mut kinds = Kinds::new();
     for m in record
@@ -182,10 +182,10 @@ pub(crate) fn wakeups(record: &Record) -> Option<Chart> {
     let cpus: BTreeSet<Option<u64>> = cpus.collect();
     let title = format!("Wake-up latency distribution, {}", count_noun(cpus.len(), "CPU"));
     let x = Axis::new("wake-up latency", Scale::Decades, "ns");
-    Chart::of_lines(&title, x, Axis::new("share of wake-ups above it", Scale::Decades, "share"), series)
+    Chart::of_lines(&title, x, Axis::new("share of later wake-ups", Scale::Decades, "share"), series)
 }
 
-/// For the upper bound of each bucket, the share of wake-ups above it.
+/// For the upper bound of each bucket, the share of later wake-ups.
 fn later_than(measurements: &[&Measurement], wakeups: u64) -> Vec<(f64, f64)> {
     let mut buckets: Vec<(f64, u64)> =
         measurements.iter().flat_map(|m| &m.distribution).map(|b| (b.to, b.count)).collect();
@@ -205,7 +205,7 @@ fn later_than(measurements: &[&Measurement], wakeups: u64) -> Vec<(f64, f64)> {
             _ => points.push((to, share)),
         }
     }
-    // The last bucket leaves none above it, which no logarithmic axis can show: the line ends at its bound.
+    // No wake-up is above the last bucket, and a logarithmic axis cannot show 0: the line ends at the bucket's bound.
     if let [.., before, last] = points.as_mut_slice()
         && last.1 == 0.0
     {

@@ -58,7 +58,7 @@ fn clocks(record: &Record, most: usize) -> Table {
 const LEVELS: [Field<record::diagnosis::Level>; 6] = [
     ("level", |level| level.name.clone()),
     ("#latency", |level| units::figure(level.latency_ns, "ns")),
-    // The heading has the unit, which leaves the judgement a line.
+    // The heading contains the unit, which leaves room for the verdict.
     ("#cycles", |level| {
         let cycles = level.latency_cycles.map(|cycles| units::figure(cycles, "cycles"));
         cycles.map_or(String::new(), |cycles| cycles.trim_end_matches(" cycles").to_owned())
@@ -68,14 +68,14 @@ const LEVELS: [Field<record::diagnosis::Level>; 6] = [
     ("judgement", |level| Some(level.judgement.to_string()).filter(|it| is_short(it)).unwrap_or_default()),
 ];
 
-/// Maximum length of a remark within its row; longer ones are below the table.
+/// Maximum length of a remark within its row; longer remarks are below the table.
 const SHORT: usize = 24;
 
 fn is_short(judgement: &str) -> bool {
     width(judgement) <= SHORT
 }
 
-/// The levels of the memory hierarchy: found in the latency curve, and as advertised.
+/// The levels of the memory hierarchy: detected in the latency curve, and as reported by the kernel.
 fn levels(record: &Record) -> Table {
     let mut table = Table::with_fields("Cache levels", Some(metrics::LOAD_LATENCY.name()), &LEVELS);
     let disturbed = conditions::is_disturbed(record);
@@ -89,7 +89,7 @@ fn levels(record: &Record) -> Table {
         let holds = LEVELS.iter().position(|(head, _)| *head == "#holds");
         let cell = table.rows.last_mut().zip(holds).and_then(|(row, at)| row.get_mut(at));
         cell.into_iter().for_each(|cell| cell.push_str(MARK));
-        table.note("other programs used part of the caches");
+        table.note("other processes used part of the caches");
     }
     table.finished()
 }
@@ -107,7 +107,7 @@ fn parallelism(record: &Record, most: usize) -> Table {
     if chains.len() > MOST_CHAINS || chains.contains(&None) {
         return generic(title, &all, most);
     }
-    // Each doubling shows the curve; what lies between stands where there is room.
+    // The doublings show the curve; the counts in between are shown if there is room.
     let head = |n: &u64| match n.is_power_of_two() {
         true => format!("#{}", count_noun(usize::try_from(*n).unwrap_or(usize::MAX), "chain")),
         false => format!("?#{n} chains"),
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(marked(&record), [false, false]);
         record.diagnosis.used_by_others = Some(0.8);
         assert_eq!(marked(&record), [false, true]);
-        assert!(levels(&record).remarks.iter().any(|remark| remark.starts_with("other programs")));
+        assert!(levels(&record).remarks.iter().any(|remark| remark.starts_with("other processes")));
     }
 
     #[test]

@@ -9,21 +9,21 @@ const MOST: usize = 2;
 /// The same for kinds of caches.
 const CACHES: usize = 7;
 
-/// The lines above packages, memory devices, caches and nodes, and those below.
+/// The lines above packages, memory devices, caches and nodes, and the lines below them.
 const LINES: &str = include_str!("essentials.txt");
 
-/// The lines of a section: a key, and parts that each have a fact of the inventory in their words.
+/// The lines of a section: a key, and parts that each contain a fact of the inventory.
 fn lines(section: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let all = LINES.split_once(&format!("[{section}]\n")).map_or("", |(_, rest)| rest);
     all.lines().map_while(|line| line.split_once(" :: "))
 }
 
-/// The facts, always in the same order; those that the machine does not report are omitted.
+/// The facts, always in the same order; facts that the machine does not report are omitted.
 pub(crate) fn facts(record: &Record) -> Section {
     let machine = &record.machine;
     let sections = inventory::sections(record);
     let all = || sections.iter().flat_map(|section| &section.facts);
-    // A setting that CPUs have in different ways has a fact for each: the first.
+    // A setting that differs between CPUs has several facts; the first is used.
     let is_of = |own: &str, key: &str| {
         own.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with(','))
     };
@@ -35,7 +35,7 @@ pub(crate) fn facts(record: &Record) -> Section {
     };
     let says = |parts: &str| listed(parts.split(", ").map(part));
     let mut section = Section::new("");
-    // What was imported is shown, however little room there is.
+    // Imported facts are always shown, even if there is little room.
     let is_import = record.import.is_some();
     let devices: Vec<Fact> = memory::devices(machine, is_import).into_iter().take(1 + MOST).collect();
     let (first, later) = if is_import { (devices, Vec::new()) } else { (Vec::new(), devices) };
@@ -48,7 +48,7 @@ pub(crate) fn facts(record: &Record) -> Section {
         let all =
             all().filter_map(|fact| Some((fact.key.strip_prefix(what)?.strip_prefix(' ')?, &fact.value)));
         let all: Vec<(&str, &String)> = all.collect();
-        // A line for each of a few, one for many.
+        // A few items have a line each, many items one line.
         if all.len() > MOST {
             let all = all.iter().map(|(number, says)| format!("{number}: {}", says.replace("; ", ", ")));
             let all: Vec<String> = all.collect();
@@ -56,7 +56,7 @@ pub(crate) fn facts(record: &Record) -> Section {
         }
         all.iter().for_each(|(number, says)| section.add(format!("{what} {number}"), says));
     };
-    // Of a single package whose cores have one CPU each it shows no more than the CPUs do.
+    // For a single package with one CPU per core, it shows no more than the line of CPUs.
     if machine.counts.packages != Some(1) || machine.cpus.iter().any(|cpu| cpu.siblings.len() > 1) {
         numbered(&mut section, "Package");
     }

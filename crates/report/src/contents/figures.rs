@@ -28,7 +28,7 @@ pub(crate) fn figure_of(metric: Metric, unit: &str, value: f64) -> String {
 /// A value of a metric with the digits that its interval allows.
 pub(crate) fn figure_within(metric: Metric, unit: &str, value: f64, interval: Option<(f64, f64)>) -> String {
     let digits = units::digits_within(value, interval);
-    // A part of a whole is read in percent.
+    // A part of a whole is shown in percent.
     let is_share = metric.definition().is_some_and(|metric| metric.share_of().is_some());
     match unit {
         "ratio" if is_share => units::percent_to(value, digits),
@@ -42,7 +42,7 @@ pub(crate) fn as_known(m: &Measurement, figure: f64) -> String {
     units::figure_to(figure, &m.unit, units::digits_within(m.value(), m.interval()))
 }
 
-/// A result of a headline with the digits that it has in its table.
+/// A result of a headline, with the same digits as in its table.
 #[cfg(test)]
 pub(crate) fn known(record: &Record, figure: f64, unit: &str) -> String {
     units::figure_to(figure, unit, digits(record, figure, unit))
@@ -123,7 +123,7 @@ pub(crate) fn share_of_line_speed(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// The share of line speed that a headline delivers; none relative to the best result measured here, as in records of 0.1.
+/// The share of line speed that a headline delivers; `None` if the ceiling is the best result measured here, as in records of version 0.1.
 pub(crate) fn line_speed(resource: &Resource) -> Option<f64> {
     resource.share.filter(|share| share.is_finite() && resource.source != Some(CeilingSource::Measured))
 }
@@ -180,7 +180,7 @@ pub(crate) fn spread(m: &Measurement) -> String {
         _ if withheld(m) => "-".to_owned(),
         (Some((low, high)), _) => {
             let (low, high) = (figure(m, low), figure(m, high));
-            // One value would look like no interval.
+            // A single value would not look like an interval.
             match m.summary.relative_half_width() {
                 Some(half) if low == high && half > 0.0 => {
                     format!("±{}", units::percent_to(units::bound(half), 1))
@@ -230,7 +230,7 @@ pub(crate) fn place(m: &Measurement) -> String {
     m.labels.0.iter().map(|(name, value)| format!("{name}={value} ")).collect()
 }
 
-/// The keys of the places of these measurements, in display order: those of the metric's definition, then any others.
+/// The keys of the places of these measurements, in display order: the keys of the metric's definition, then any others.
 pub(crate) fn keys(measurements: &[&Measurement]) -> Vec<String> {
     let mut keys: Vec<String> = Vec::new();
     let defined = measurements.first().map_or(&[][..], |m| m.metric.keys());
@@ -246,7 +246,7 @@ pub(crate) fn keys(measurements: &[&Measurement]) -> Vec<String> {
     keys
 }
 
-/// Remarks on a measurement, except that it is unreliable.
+/// Remarks on a measurement, other than its unreliability.
 pub(crate) fn remarks(m: &Measurement) -> Vec<String> {
     if withheld(m) {
         return vec![WITHHELD.to_owned()];
@@ -256,7 +256,7 @@ pub(crate) fn remarks(m: &Measurement) -> Vec<String> {
     doubts.chain(diagnose::remark_scope(m).map(|remark| remark.to_string())).chain(under).collect()
 }
 
-/// The number of unreliable results, if there would be too many individual marks.
+/// The number of unreliable results, if individual marks would be too many.
 pub(crate) fn doubts<'a>(all: impl Iterator<Item = &'a Measurement>, what: &str) -> Option<String> {
     let (mut count, mut doubtful) = (0, 0);
     for m in all {

@@ -15,7 +15,7 @@ pub(crate) fn fix_command(number: usize, knob: &KnobValue, shown_by: Option<&str
         Some(name) => format!(" --record {}", quote_word(name)),
         None => " --record RECORD".to_owned(),
     };
-    // What some knobs gain only a program can show.
+    // The gain of some knobs depends on the program.
     let measured = if knob.metric_of_gain().is_some() { "" } else { " -- COMMAND" };
     format!("sudo linespeed fix {number}{of}{measured}")
 }
@@ -45,7 +45,7 @@ pub fn loss(finding: &Finding) -> String {
         }
         Some("wake-up") => " of the wake-up latency".to_owned(),
         Some(resource) => format!(" of {resource}"),
-        // Of the CPUs that are named beside it: what that is of all the machine's, its title shows.
+        // Share of the time of the listed CPUs; the title shows the share of the whole machine.
         None if diagnose::takes_cpu_time(&finding.rule) => match place(finding) {
             Some(place) => format!(" of the time of {place}"),
             None => " of CPU time".to_owned(),
@@ -64,7 +64,7 @@ pub fn loss(finding: &Finding) -> String {
             format!("no loss resolved (smaller than {})", units::percent(smaller_than.max(1e-3)))
         }
         Verdict::TooNoisy { rounds_needed: Some(rounds) } => {
-            format!("unreliable; about {rounds} more rounds would suffice")
+            format!("unreliable; about {rounds} more rounds needed")
         }
         Verdict::TooNoisy { rounds_needed: None } => "unreliable".to_owned(),
         Verdict::NotMeasurable { reason } => format!("cost unknown: {reason}"),

@@ -29,7 +29,7 @@ pub(crate) fn title(fleet: &Fleet) -> String {
     }
 }
 
-/// How a machine is slow: `memory bandwidth 25 % slower than the class median (triad, all CPUs: 151 GB/s, median 201 GB/s)`.
+/// A machine's slow result: `memory bandwidth 25 % slower than the class median (triad, all CPUs: 151 GB/s, median 201 GB/s)`.
 fn describe_figure(slow: &SlowFigure) -> String {
     let (own, usual) = (figure(slow.value, &slow.unit), figure(slow.median, &slow.unit));
     format!(
@@ -75,7 +75,7 @@ fn slow_machine(slow: &Slow) -> Item {
     }
 }
 
-/// The slow machines and why they are slow, the largest classes with one row each, and what could not be compared.
+/// The slow machines and the causes, the largest classes with one row each, and the machines that could not be compared.
 pub(crate) fn blocks(of: &Fleet, classes: usize) -> [Block; 5] {
     let by_chance = "At most 5 % of the machines reported as slow are expected to be false positives.";
     let by_chance = of.confirm.first().map(|_| Part::Says(by_chance.to_owned()));
@@ -89,7 +89,7 @@ pub(crate) fn blocks(of: &Fleet, classes: usize) -> [Block; 5] {
     ]
 }
 
-/// The description of a class, with its camp.
+/// The description of a class, with its group of machines.
 pub(crate) fn name_class(class: &Class) -> String {
     let Some(camp) = &class.camp else { return class.name.clone() };
     let by: Vec<String> =
@@ -102,7 +102,7 @@ pub(crate) fn name_class(class: &Class) -> String {
     }
 }
 
-/// The difference between the camps of a class, if there are several.
+/// The difference between the groups of a class, if there are several.
 pub(crate) fn describe_camp(class: &Class) -> Option<String> {
     let camp = class.camp.as_ref()?;
     let machines = count_noun(class.machines, "machine");
@@ -149,7 +149,7 @@ pub(crate) fn describe_files(remark: &Remark) -> String {
     format!("{}{out}: {}{files}", count_noun(remark.count, "file"), remark.what)
 }
 
-/// Notes: camps, small classes, drifts, files.
+/// Notes: groups, small classes, drifts, files.
 fn remarks(fleet: &Fleet) -> Vec<String> {
     let camps = fleet.classes.iter().filter_map(describe_camp).map(|camp| format!("Group of {camp}."));
     let small = fleet.classes.iter().filter_map(|of| Some(format!("{}: {}.", of.name, of.note.as_ref()?)));
@@ -161,7 +161,7 @@ fn remarks(fleet: &Fleet) -> Vec<String> {
         })
     });
     let slow = |name: &String| fleet.slow.iter().any(|slow| slow.machine == *name);
-    // Of a slow one it stands among its causes.
+    // For a slow machine, it is listed among the causes.
     let only = fleet.classes.iter().flat_map(|class| {
         class.varying.iter().filter_map(|fact| {
             let machine = fact.only.as_ref().filter(|name| !slow(name))?;
@@ -175,7 +175,7 @@ fn remarks(fleet: &Fleet) -> Vec<String> {
     let files = fleet.reading.remarks.iter().map(describe_files);
     let two_valued = fleet.classes.iter().filter(|class| !class.two_valued.is_empty()).map(|class| {
         let names = join_list(&class.two_valued.iter().map(Text::to_string).collect::<Vec<_>>());
-        format!("Not compared, because these machines differ in nothing else: {names}.")
+        format!("Not compared, because these machines do not differ otherwise: {names}.")
     });
     camps.chain(two_valued).chain(drifts).chain(small).chain(only).chain(files).collect()
 }

@@ -9,7 +9,7 @@ use super::{Section, conditions, listed, memory, placement, places};
 use crate::text::capitalized;
 use record::phrase::count_noun;
 
-/// Every section of `linespeed inspect`; empty ones are omitted.
+/// Every section of `linespeed inspect`; empty sections are omitted.
 pub(crate) fn sections(record: &Record) -> Vec<Section> {
     let machine = &record.machine;
     let mut sections = vec![
@@ -123,7 +123,7 @@ fn cpus(record: &Record) -> Section {
     section
 }
 
-/// `2`, or `1 or 2` where cores differ.
+/// `2`, or `1 or 2` if cores differ.
 fn threads(machine: &Machine) -> String {
     let online = machine.cpus.iter().filter(|cpu| cpu.online);
     let counts: BTreeSet<usize> = online.map(|cpu| cpu.siblings.len()).filter(|n| *n > 0).collect();
@@ -247,7 +247,7 @@ fn limits(machine: &Machine) -> Section {
         ("Cpuset", &limits.cpuset, &online),
         ("Memory nodes", &limits.memory_nodes, &nodes),
     ] {
-        // What has all is not limited.
+        // If all are allowed, there is no limit.
         if all.is_empty() || !all.difference(of).is_empty() {
             section.add(key, of.to_string());
         }

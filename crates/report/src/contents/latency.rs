@@ -1,4 +1,4 @@
-//! The number of results of a latency curve; if there are too few for a curve, each has a row among the others.
+//! The number of results of a latency curve; if there are too few for a curve, each has a row in the table of other results.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use record::{Label, Measurement, Record, metrics};
 use super::figures::labelled;
 use super::{Block, Part};
 
-/// Results up to which each has a row: eight CPUs and four nodes.
+/// Maximum number of results with a row each: eight CPUs and four nodes.
 const FEW: usize = 32;
 
 /// The block; `None` if there are too few results for a curve.

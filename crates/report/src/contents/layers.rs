@@ -28,7 +28,7 @@ pub(crate) fn layers(record: &Record) -> Block {
     Block::new(TITLE, Some(metrics::LAYER_TIME.name()), parts)
 }
 
-/// The extra time of a layer over the fastest, with the digits that its interval allows; if unresolved, the upper bound.
+/// The extra time of a layer over the fastest layer, with the digits that its interval allows; if unresolved, the upper bound.
 pub(crate) fn over_fastest(layer: &Layer) -> String {
     match layer.over_interval {
         Some((low, high)) if low <= 0.0 && high >= 0.0 => {
@@ -80,7 +80,7 @@ fn times(record: &Record, unit: &str) -> Table {
     let layers = &record.diagnosis.layers;
     let heads = ["layer", "bound", "IRQs", "#time", "#over fastest", "?#interval"];
     let mut table = Table::new(TITLE, Some(metrics::LAYER_TIME.name()), heads);
-    // Each that was timed has its entry.
+    // Every timed layer has an entry.
     record.measurements_of(metrics::LAYER_TIME).for_each(|m| table.tells(m));
     for layer in table.first(layers.iter().collect(), MOST) {
         table.note_row(layer.doubt.as_ref().map(|doubt| doubt.gist().to_string()));

@@ -1,4 +1,4 @@
-//! Caches and memory devices in one line per kind.
+//! Caches and memory devices, one line per kind.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use record::{Machine, units};
 use super::{Fact, listed};
 use record::phrase::count_noun;
 
-/// At most this many sharing sets are written out; the rest is `…`.
+/// Maximum number of listed sharing sets; `…` replaces the rest.
 const SETS: usize = 3;
 
 /// `L1d`, `L1i`, `L2`.
@@ -47,11 +47,11 @@ pub(crate) fn caches(machine: &Machine, whole: bool) -> Vec<Fact> {
                     Some(format!("{each}shared by {n} CPUs: {}{more}", sets.join(" | ")))
                 }
             };
-            // An imported record may show the size of one and neither how many there are nor who shares them.
+            // An imported record may contain the size of a cache without the number of caches or the CPUs that share them.
             let unreported = cache.cpus.is_empty() && group.len() == 1;
             let number =
                 if unreported { format!("{size} each") } else { format!("{size} × {}", group.len()) };
-            // Whatever part of its cores a guest has, and whatever it is shown.
+            // A guest may have only some of the cores, and sees sharing that may be wrong.
             let is_the_hosts = machine.has_hosts_cache(cache.level);
             let value = listed([
                 Some(number),
@@ -108,7 +108,7 @@ pub(crate) fn devices(machine: &Machine, excerpt: bool) -> Vec<Fact> {
     facts
 }
 
-/// The slots according to a text, which may mention more than it lists.
+/// The slots according to an imported text, which may mention more slots than it lists.
 fn count_listed(populated: usize, listed: usize, of_more: bool) -> String {
     match of_more {
         true => format!("{populated} populated of {listed} listed"),

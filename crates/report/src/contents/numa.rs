@@ -1,4 +1,4 @@
-//! The cost of nodes: the matrices of latency and bandwidth, and conclusions from them.
+//! The cost of NUMA: the matrices of latency and bandwidth, and conclusions from them.
 
 use std::collections::{BTreeMap, BTreeSet};
 

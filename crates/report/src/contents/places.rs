@@ -24,7 +24,7 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
         ("#highest", |of| units::figure(of.high_ns, "ns")),
         ("#share of pairs", |of| units::percent(of.share)),
     ];
-    let mut table = Table::with_fields("A cache line from CPU to CPU", None, &fields);
+    let mut table = Table::with_fields("Cache-line transfer between CPUs", None, &fields);
     shape.distances.iter().for_each(|of| table.item(&fields, of));
     let mut parts =
         vec![Part::Says(says(shape)), Part::Table(beside_shown(record, shape)), Part::Table(table)];
@@ -164,7 +164,7 @@ pub(crate) fn cores_had(record: &Record) -> Option<String> {
     (!shares.is_empty()).then(|| format!("{all} {} of {looks} placement checks", shares.join(", ")))
 }
 
-/// The answer in a few words, with the age of the placement checks if they are from another run.
+/// The answer in a few words, and the age of the placement checks if another run made them.
 pub(crate) fn brief(shape: &Shape, now: &str) -> String {
     let looks = count_noun(u64::from(shape.looks), "placement check");
     let motion = match shape.motion {
@@ -196,7 +196,7 @@ fn says(shape: &Shape) -> String {
     };
     let shown = match shape.topology {
         Topology::AsShown => "Their placement matches the topology reported by Linux.",
-        Topology::Finer => "They are in domains that Linux does not report.",
+        Topology::Finer => "The CPUs are in domains that Linux does not report.",
         Topology::Coarser => "Linux reports separate packages or nodes, but no difference was measured.",
         Topology::Crossing => "Their placement differs from the topology reported by Linux.",
         Topology::Unknown => "",
@@ -213,7 +213,7 @@ fn says(shape: &Shape) -> String {
     };
     let memory = shape.memory.map(|memory| {
         format!(
-            "A load from the same page took {} on near CPUs and {} on far ones ({} of the loads).",
+            "A load from the same page took {} on near CPUs and {} on far CPUs ({} of the loads).",
             units::figure(memory.near_ns, "ns"),
             units::figure(memory.far_ns, "ns"),
             units::percent(memory.far.share)

@@ -24,7 +24,7 @@ pub(crate) fn blocks(plan: &Plan) -> Vec<Block> {
     let undo = |command: &String| format!("{command}  # undo");
     let commands =
         plan.advice.iter().flat_map(|one| one.commands.iter().cloned().chain(one.undo.iter().map(undo)));
-    // Of a record that was named: without it the command would plan this machine.
+    // The specified record: without it, the command would plan this machine.
     let of = plan.record.as_ref().map_or(String::new(), |record| format!("{} ", quote_word(record)));
     let paste = plan.snippets.iter().flat_map(|snippet| {
         let is_file = snippet.pieces.iter().any(|piece| piece.lines.len() > 1);
@@ -128,7 +128,7 @@ fn verification(verified: &Verification) -> Vec<Text> {
     lines.push(medians);
     let runs = verified.planned.len() + verified.unbound.len();
     lines.extend(verified.marks.iter().map(|(mark, count)| {
-        text!("In {count} of {runs} runs {happened}.", count = *count, runs, happened = mark_words(*mark))
+        text!("In {count} of {runs} runs, {happened}.", count = *count, runs, happened = mark_words(*mark))
     }));
     lines
 }

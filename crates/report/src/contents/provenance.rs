@@ -60,7 +60,7 @@ pub(crate) fn outputs(record: &Record) -> Block {
     table.finished().into()
 }
 
-/// How to see each result's own line.
+/// How to display the source line of each result.
 fn hint(import: &Import) -> String {
     match import.texts.first().and_then(|text| text.name.strip_prefix("reference:")) {
         Some(name) => {

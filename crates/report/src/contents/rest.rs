@@ -42,7 +42,7 @@ const FIGURES: [Field<Measurement>; 7] = [
     ("?read from", |m| m.origin.as_ref().map_or(String::new(), provenance::place)),
 ];
 
-/// The minimum or maximum; for one sample, the sample itself.
+/// The minimum or maximum; if there is one sample, the sample itself.
 fn bound(m: &Measurement, value: f64) -> String {
     if m.summary.n > 1 { figure(m, value) } else { String::new() }
 }

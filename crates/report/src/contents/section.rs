@@ -16,7 +16,7 @@ pub(crate) struct Fact {
 pub(crate) struct Section {
     /// Their heading.
     pub title: String,
-    /// The facts, always in the same order; those that the machine does not report are omitted.
+    /// The facts, always in the same order; facts that the machine does not report are omitted.
     pub facts: Vec<Fact>,
 }
 

@@ -25,7 +25,7 @@ pub(crate) enum Kind {
     Core,
 }
 
-/// A name of a part: its kind, the same for similar parts, and its number.
+/// The name of a part: its kind, which similar parts share, and its number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Label {
     /// The kind of part.
@@ -34,7 +34,7 @@ pub(crate) struct Label {
     pub what: String,
     /// A node's memory: `188 GiB`.
     pub memory: Option<String>,
-    /// Its number, if it has one that a user would type.
+    /// Its number, if users would type it.
     pub number: Option<u32>,
 }
 
@@ -107,7 +107,7 @@ impl Run<'_> {
         lists
     }
 
-    /// Whether the parts are drawn as one row: always for the innermost ones, and on a wide machine for everything inside caches and clusters.
+    /// Whether the parts are drawn as one row: always for the innermost parts, on large machines for all parts inside caches and clusters.
     pub(crate) fn joined(&self, wide: bool) -> bool {
         let Some(part) = self.parts.first() else { return true };
         let inner = part.labels.iter().all(|of| matches!(of.kind, Kind::Cache | Kind::Cluster | Kind::Core));
@@ -116,7 +116,7 @@ impl Run<'_> {
 }
 
 impl Part {
-    /// The names of it.
+    /// The names of the part.
     pub(crate) fn name(&self) -> String {
         self.labels.iter().map(Label::text).collect::<Vec<_>>().join(" · ")
     }
@@ -139,7 +139,7 @@ impl Part {
 /// One way to divide the CPUs.
 struct Division {
     kind: Kind,
-    /// Nesting level among caches; higher is further out.
+    /// Nesting level among caches; higher levels are further out.
     level: u32,
     groups: Vec<(Label, CpuList)>,
 }
@@ -211,7 +211,7 @@ fn split(cpus: &CpuList, divisions: &[Division]) -> Vec<Part> {
         let inside = split(&cpus, inner);
         match group {
             Some(at) => parts.push(Part { labels: vec![division.groups[at].0.clone()], cpus, parts: inside }),
-            // Of these CPUs this division shows nothing: what the inner ones show stands in its place.
+            // This division does not contain these CPUs, so the inner divisions replace it.
             None if !inside.is_empty() => parts.extend(inside),
             None => parts.extend(cpus.iter().map(|cpu| Part {
                 labels: vec![Label::new(Kind::Core, "CPU")],
@@ -228,7 +228,7 @@ fn split(cpus: &CpuList, divisions: &[Division]) -> Vec<Part> {
 fn merge(part: &mut Part) {
     while !part.labels.is_empty() && part.parts.len() == 1 && part.parts[0].cpus == part.cpus {
         let Some(inner) = part.parts.pop() else { break };
-        // A package of one die is no news.
+        // A package with a single die needs no mention.
         part.labels.extend(inner.labels.into_iter().filter(|label| label.kind != Kind::Die));
         part.parts = inner.parts;
     }

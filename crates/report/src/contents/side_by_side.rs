@@ -1,4 +1,4 @@
-//! Items in groups, results of one place side by side, and the worst of many.
+//! Grouped items, results of one place side by side, and the worst results of many.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -30,7 +30,7 @@ pub(crate) fn group_by<K: Clone + Eq + Hash, T>(
 pub(crate) type Row<'a, K, const COLUMNS: usize> = (K, [Option<&'a Measurement>; COLUMNS]);
 
 /// Results side by side: one row per place, in the order of their first results; `cell` returns the place and column of a result. If
-/// several results belong in one cell, the first is shown, and the others are left for a separate table.
+/// several results belong in one cell, the first is shown, and the others are shown in a separate table.
 pub(crate) fn side_by_side<'a, K: Clone + Eq + Hash, const COLUMNS: usize>(
     figures: impl IntoIterator<Item = &'a Measurement>,
     mut cell: impl FnMut(&'a Measurement) -> Option<(K, usize)>,
@@ -69,7 +69,7 @@ pub(crate) fn cell(m: Option<&Measurement>) -> String {
     m.map_or(String::new(), value)
 }
 
-/// The worst results of each kind in order, `most` in total but at least one per kind; a remark mentions the omitted ones.
+/// The worst results of each kind in order, `most` in total but at least one per kind; a remark counts the omitted results.
 pub(crate) fn worst<'a>(
     table: &mut Table,
     all: Vec<&'a Measurement>,

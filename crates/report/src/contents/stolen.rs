@@ -8,7 +8,7 @@ use super::listed;
 use super::side_by_side::{add_rows, cell, one_kind, side_by_side, worst};
 use crate::table::{Field, Table};
 
-/// Causes with a column.
+/// Causes with a column of their own.
 const MOST_TAKERS: usize = 6;
 
 /// The cause that used the time, in words; a column heading.
@@ -37,7 +37,7 @@ pub(crate) fn shares(record: &Record, most: usize) -> Table {
         Some((labelled(m, Label::Cpu), takers.iter().position(|name| *name == taker(m))?))
     });
     rows.retain(|(_, figures)| figures[0].is_some());
-    // A CPU left out is counted with all that was taken from it.
+    // An omitted CPU is counted with all its stolen time.
     rows.iter().flat_map(|(_, figures)| figures).flatten().for_each(|m| table.tells(m));
     let firsts = rows.iter().filter_map(|(_, figures)| figures[0]).collect();
     let worst = worst(&mut table, firsts, most, one_kind, Measurement::value);

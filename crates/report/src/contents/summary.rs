@@ -26,14 +26,14 @@ pub(crate) fn banner(record: &Record) -> Option<String> {
         .then(|| "Emulated machine: results do not show real speeds.".to_owned())
 }
 
-/// The replacement for findings if there are none: how many rules found nothing, how many could not be checked, and at most this many of the
-/// facts that those need.
+/// The text if there are no findings: how many rules found nothing, how many could not be checked, and at most this many of the
+/// missing facts.
 pub(crate) fn nothing(record: &Record, most: usize) -> String {
     let unchecked = &record.diagnosis.not_looked_for;
     if record.measurements.is_empty() && record.import.is_none() {
         return "Nothing was measured.".to_owned();
     }
-    // Hardly any record has the facts of every rule: none was applied to this one.
+    // Hardly any record has the facts for every rule; no rule was applied to this record.
     if unchecked.is_empty() {
         return "No rule was applied.".to_owned();
     }
@@ -77,7 +77,7 @@ pub(crate) fn machine(record: &Record) -> Vec<String> {
         some(&machine.virtualization.hypervisor, "under"),
         some(&machine.virtualization.container, "in"),
     ]));
-    // What names the machine stands first.
+    // The name of the machine comes first.
     lines.insert(usize::from(named), listed([Some(model), design]));
     lines.push(listed([counts(machine), memory(machine), limits(machine)]));
     lines.retain(|line| !line.is_empty());
@@ -108,7 +108,7 @@ pub(crate) fn counts(machine: &Machine) -> Option<String> {
 fn memory(machine: &Machine) -> Option<String> {
     let bytes = machine.memory_bytes.map(units::bytes)?;
     let first = machine.memory_devices.iter().find(|slot| slot.bytes.is_some());
-    // Virtual machines show devices of "RAM", which shows no more than memory.
+    // Virtual machines report devices of type "RAM", which is not informative.
     let kind = first.and_then(|slot| slot.kind.as_deref()).filter(|kind| *kind != "RAM").unwrap_or("memory");
     let speed =
         first.and_then(|slot| slot.configured_mt_s).map(|s| format!(" at {s} MT/s")).unwrap_or_default();
@@ -257,7 +257,7 @@ pub(crate) fn unseen(record: &Record) -> Vec<Unseen> {
     [State::Impossible, State::Degraded, State::Skipped].into_iter().flat_map(of_state).collect()
 }
 
-/// A user who omits this many of the dozen measurements has a specific question, so its answer is shown first.
+/// A user who omits this many of the dozen measurements has a specific question, and its answer is shown first.
 const NARROW: usize = 6;
 
 /// The metrics of a full run on any machine.
@@ -271,8 +271,8 @@ pub(crate) fn is_whole(record: &Record) -> bool {
     !is_narrow && OF_A_WHOLE_RUN.iter().all(has)
 }
 
-/// The number of unreliable results, by what matters to readers: headlines, bandwidths, workloads, layers, otherwise all results except points of
-/// curves.
+/// The number of unreliable results in the groups that matter to readers: headlines, bandwidths, workloads, layers, otherwise all results
+/// except points of curves.
 pub(crate) fn unreliable(record: &Record) -> String {
     let of = |is: &dyn Fn(&Measurement) -> bool| {
         let all = record.measurements.iter().filter(|m| is(m));
@@ -292,14 +292,14 @@ pub(crate) fn unreliable(record: &Record) -> String {
     }
     let said = groups.iter().map(|(all, of)| format!("{} of {}", doubtful(all), count_noun(all.len(), of)));
     let said: Vec<String> = said.collect();
-    // A step of scaling that others disturbed in most of its runs shows little, however alike its runs are.
+    // A scaling step that other processes disturbed in most of its runs is unreliable, even if its runs are similar.
     let disturbed = record.measurements.iter().filter(|m| m.doubt.is_none() && is_disturbed(m)).count();
     let disturbed =
         if disturbed > 0 { format!(", {} disturbed", count_noun(disturbed, "step")) } else { String::new() };
     format!("{} noisy (?){disturbed}", said.join(", "))
 }
 
-/// The range of the core clock, if it exceeds that of a constant clock.
+/// The range of the core clock, if it exceeds the range of a constant clock.
 fn clock_moved(record: &Record) -> Option<String> {
     let scalar = |m: &&Measurement| m.labels.word(Label::Vector).is_none_or(|vector| vector == "scalar");
     let of_all = record.measurements_of(metrics::CORE_CLOCK).filter(scalar).filter(|m| m.summary.n > 1);
@@ -334,7 +334,7 @@ fn noise_facts(record: &Record) -> String {
     let others = record.diagnosis.used_by_others;
     let online = record.machine.counts.cpus_online;
     listed([
-        // Commands run alternately have their own verdict on noise.
+        // Alternating commands have their own verdict on noise.
         (record.import.is_none() && !record.measurements.is_empty() && find_turns(record).is_none())
             .then(|| unreliable(record)),
         clock_moved(record).filter(|_| record.import.is_none()),

@@ -76,7 +76,7 @@ pub(crate) fn verdict(record: &Record) -> String {
     }
 }
 
-/// The most expensive step with a known cost, and the number of unresolved ones.
+/// The most expensive step with a known cost, and the number of unresolved steps.
 fn of_layers(record: &Record) -> String {
     let steps = record.diagnosis.overhead.iter().flat_map(|overhead| &overhead.steps);
     let (resolved, open): (Vec<_>, Vec<_>) =
@@ -97,7 +97,7 @@ fn of_layers(record: &Record) -> String {
     }
 }
 
-/// The faster of several commands; for one command, what limits it.
+/// The faster of several commands; for one command, its bottleneck.
 fn of_command(record: &Record) -> String {
     let compared = find_turns(record)
         .and_then(|turns| turns.commands.iter().find_map(|one| one.against_first.as_ref()))
@@ -124,7 +124,7 @@ fn of_machine(record: &Record) -> String {
         _ if !slower.is_empty() => format!("{slower} slower than typical"),
         _ if !disturbed.is_empty() => "not representative: other processes used the CPUs".to_owned(),
         _ if !typical.is_empty() => format!("{typical} at typical speed"),
-        Some((name, part)) => format!("{name} at {} of the best measured here", units::percent_to(part, 2)),
+        Some((name, part)) => format!("{name} at {} of the best result here", units::percent_to(part, 2)),
         None if record.import.is_some() => count_noun(record.measurements.len(), "imported result"),
         None => "no published results for similar machines".to_owned(),
     };

@@ -1,4 +1,4 @@
-//! A saved recording: the limiting cause of each stretch, curves, processes that used the CPUs, and waits of a service.
+//! A saved recording: the bottleneck of each stretch, curves, processes that used the CPUs, and waits of a service.
 
 use std::collections::BTreeSet;
 
@@ -24,13 +24,13 @@ const WORTH: f64 = 0.01;
 /// Maximum number of nodes with a line each.
 const NODES: usize = 4;
 
-/// The limiting causes of a whole recording, in a sentence: each verdict's share of the time, the largest first.
+/// The bottlenecks of a whole recording, in a sentence: each verdict's share of the time, the largest first.
 pub(crate) fn summary(watch: &Watch) -> String {
     let all = watch.judged_seconds().max(1e-9);
     let shares: Vec<String> = watch
         .verdicts
         .iter()
-        // What rounds to nothing stands in the record.
+        // Shares that round to 0 are only in the record.
         .filter(|held| held.seconds / all >= 0.005)
         .map(|held| format!("{} {:.0} %", held.by.name(), held.seconds / all * 100.0))
         .collect();
@@ -60,8 +60,8 @@ pub(crate) fn ended(watch: &Watch) -> Option<Text> {
     let after = Value::Rounded(Box::new(Value::Figure(seconds, "s")), 2);
     match services(watch).map(|service| service.ended).max().unwrap_or(0) {
         0 => None,
-        1 => Some(text!("The process ended after {after}.", after)),
-        _ => Some(text!("All processes ended after {after}.", after)),
+        1 => Some(text!("The process exited after {after}.", after)),
+        _ => Some(text!("All processes exited after {after}.", after)),
     }
 }
 
@@ -75,7 +75,7 @@ fn clock(record: &Record, watch: &Watch, at: f64) -> String {
     if first.get(..10) == last.get(..10) { hours.to_owned() } else { format!("{day} {hours}") }
 }
 
-/// The stretches: their times, what limited each, the sentence for one interval, and the process with the most CPU time.
+/// The stretches: their times, the bottleneck of each, the sentence for one interval, and the process with the most CPU time.
 fn describe_stretches(record: &Record, watch: &Watch, stretches: &[Stretch]) -> Vec<Item> {
     let tell = |stretch: &Stretch| {
         let interval = &stretch.all.interval;
@@ -95,7 +95,7 @@ fn describe_stretches(record: &Record, watch: &Watch, stretches: &[Stretch]) -> 
     stretches.iter().map(tell).collect()
 }
 
-/// Its start and end, and what bound it, with the share of its duration.
+/// Its start and end, and its bottleneck, with the share of its duration.
 fn describe_stretch(record: &Record, watch: &Watch, stretch: &Stretch) -> String {
     let (from, to) = (clock(record, watch, stretch.all.at), clock(record, watch, stretch.to));
     let bound = stretch.held().map(|(by, share)| format!("{}, {} of", by.name(), percent(share)));
@@ -179,7 +179,7 @@ pub(crate) fn highest_latency(interval: &Interval) -> Option<f64> {
     interval.probe.as_ref()?.slowest().map(|(_, ns)| ns)
 }
 
-/// The clock by dependent adds, from the probe.
+/// The clock measured by the probe with dependent additions.
 pub(crate) fn probed_clock(interval: &Interval) -> Option<f64> {
     interval.probe.as_ref()?.clock_hz
 }
@@ -316,7 +316,7 @@ fn figures(watch: &Watch) -> Table {
             _ => units::figure(value, unit),
         };
         let all = || watch.moments.iter().filter_map(|moment| of(&moment.interval));
-        // A machine of its own has no steal time.
+        // Bare metal has no steal time.
         let mean = of(&whole.interval).filter(|mean| *mean > 0.0 || name != "steal");
         if let (Some(mean), Some(least), Some(most)) = (mean, all().reduce(f64::min), all().reduce(f64::max))
         {
@@ -326,7 +326,7 @@ fn figures(watch: &Watch) -> Table {
     if watch.merged > 1 {
         let seconds = whole.interval.seconds / watch.intervals.max(1) as f64 * watch.merged as f64;
         table.note(&format!(
-            "minimum and maximum over spans of {}: {} intervals each",
+            "minimum and maximum of the means over {} ({} intervals each)",
             duration(seconds),
             watch.merged
         ));

@@ -44,19 +44,19 @@ fn cell(m: &Measurement) -> Option<usize> {
     }
 }
 
-/// What distinguishes rows of a workload, in row order: threads (none if not recorded), block size in bytes, placement, setting.
+/// The keys that distinguish rows of a workload, in row order: threads (none if not recorded), block size in bytes, placement, setting.
 type Variant = (Option<u64>, Option<u64>, String, String);
 
 fn variant(m: &Measurement) -> Variant {
     let bytes = m.labels.count(Label::Bytes);
-    // What names a CPU ran there alone; what names neither may have run on any, as a command does.
+    // A result with a CPU ran only there; a result without CPU and threads may have run on any CPU, like a command.
     let threads = m.labels.count(Label::Threads).or(m.labels.get(Label::Cpu).map(|_| 1));
-    // One thread is placed alike whatever the placement.
+    // A single thread runs at the same place in every placement.
     let placement = if threads == Some(1) { String::new() } else { labelled(m, Label::Placement) };
     (threads, bytes, placement, labelled(m, Label::Setting))
 }
 
-/// A row: a workload, what distinguishes it, and its results.
+/// A row: a workload, its distinguishing keys, and its results.
 struct Row<'a> {
     name: &'a str,
     variant: Variant,
@@ -64,7 +64,7 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// Times from a different run than the throughput, as a separate row: within one run, the time of a pass is the inverse of the rate.
+    /// Times from a different run than the throughput have a separate row: within one run, the time of a pass is the inverse of the rate.
     fn split_time(&mut self) -> Option<Self> {
         let (throughput, time) = (self.cells[0]?, self.cells[1]?);
         let of_passes = throughput.detail.get(detail::WORK)? == time.detail.get(detail::WORK)?;
@@ -129,20 +129,20 @@ fn workloads(record: &Record, steps: &Shown) -> Table {
         let throughput_of_a_step = cells[0].is_some_and(of_a_step);
         match &mut cells[cell] {
             free @ None => *free = Some(m),
-            // The first is that of the measurement that ran the workload alone; scaling's first step is the same again.
+            // The first result is from the single-threaded measurement; the first step of scaling repeats it.
             Some(kept) if of_a_step(m) => {
                 again += 1;
-                // A row is of one run: IPC is that of the throughput beside it.
+                // A row is from one run: the IPC belongs to the throughput next to it.
                 if throughput_of_a_step {
                     *kept = m;
                 }
             }
-            // Another CPU's, or another run's.
+            // From another CPU or another run.
             Some(_) => continue,
         }
         shown.add(m);
     }
-    // A rate and a time of one run stand in one row; of two runs each has its own.
+    // A rate and a time from one run share a row; from two runs, each has a separate row.
     let apart: Vec<Row> = rows.iter_mut().filter_map(Row::split_time).collect();
     rows.extend(apart);
     // Workloads in the order of the record, each with its rows in order.
@@ -170,7 +170,7 @@ fn workloads(record: &Record, steps: &Shown) -> Table {
         table.note_row(row.cells[0].and_then(|m| sizes.remark(m)).map(|remark| remark.to_string()));
         table.item(&fields(), row);
     }
-    // Where others took time the two do not multiply up.
+    // If other processes used CPU time, throughput does not follow from IPC.
     if rows.iter().any(|row| row.cells[0].is_some() && row.cells[4].or(row.cells[5]).is_some())
         && conditions::is_disturbed(record)
     {
@@ -184,14 +184,14 @@ fn workloads(record: &Record, steps: &Shown) -> Table {
     }
     if again > 0 {
         table.note(&format!(
-            "{} from single-threaded scaling runs not shown (see --json)",
+            "{} from single-threaded scaling runs not shown; see --json",
             count_noun(again, "result")
         ));
     }
     table.finished()
 }
 
-/// The throughput of all siblings of a core divided by that of one alone.
+/// The throughput of all siblings of a core divided by the throughput of one sibling.
 fn yields(record: &Record) -> Table {
     let all: Vec<&Measurement> =
         record.measurements_of(metrics::SMT_YIELD).filter(|m| m.summary.n > 0).collect();

@@ -1,4 +1,4 @@
-//! Bars as boxes of the page: their words wrap on a phone.
+//! Bars as boxes on the page: their text wraps on phones.
 
 use maud::{Markup, html};
 

@@ -19,12 +19,12 @@ use crate::terminal::is_scale;
 use crate::text::keep_units;
 use record::phrase::count_noun;
 
-/// Maximum number of rows of a table of CPUs; with more, only the worst are shown. The tables at the end of the page contain all
+/// Maximum number of rows of a table of CPUs; if there are more, only the worst are shown. The tables at the end of the page contain all
 /// rows.
 const MOST: usize = 12;
 /// Room on the page.
 const ROOM: Room = Room { rows: MOST, workloads: usize::MAX, placements: usize::MAX };
-/// Maximum number of rows of a table below a chart of the same results; longer ones are collapsed.
+/// Maximum number of rows of a table below a chart of the same results; longer tables are collapsed.
 const SHORT: usize = 12;
 /// Maximum width, in letters, at which two tables fit side by side on a wide screen.
 const NARROW: usize = 100;
@@ -91,7 +91,7 @@ impl Figures {
         is_there.then(|| link(&word_id(metric), "explanation"))
     }
 
-    /// A section for each kind of result: its description, then its charts, maps and tables; and whether only this kind was
+    /// A section for each kind of result: its description, then its charts, maps and tables. Also returns whether only this kind was
     /// requested.
     pub(super) fn sections(&self, record: &Record) -> Vec<(bool, Section)> {
         let asked = |block: &Block| {
@@ -99,7 +99,7 @@ impl Figures {
                 !summary::is_whole(record) && block.word.as_deref() == Some(metrics::LAYER_TIME.name());
             layers || (block.is_of_a_workload && is_scale(record))
         };
-        // Several of one metric have its caption once.
+        // Several blocks of one metric share its caption.
         let mut seen = BTreeSet::new();
         let section = |(id, block): &(String, Block)| {
             let repeated = block.word.as_ref().is_some_and(|word| !seen.insert(word.clone()));
@@ -224,8 +224,8 @@ pub(super) fn conditions(record: &Record) -> Block {
 
 /// Every measurement, in one table per metric.
 pub(super) fn all(record: &Record) -> Section {
-    // All are listed, but of pairs of CPUs, of which 256 CPUs make 60,000 that stand in their matrix already: with each in a row
-    // no mail would carry the page.
+    // All results are listed, except pairs of CPUs: 256 CPUs form 60,000 pairs, which the matrix already shows, and the page would
+    // be too large for mail.
     let most = |metric| if metrics::CORE_TO_CORE_LATENCY == metric { 1024 } else { usize::MAX };
     let inside = html! {
         @for metric in metrics_of(record) {
@@ -261,12 +261,12 @@ static ENTRIES: LazyLock<Glossary> = LazyLock::new(|| {
     Glossary::new([rules, Group::inventory(), Group::metrics(), Group::words()])
 });
 
-/// The explanation of a rule: its own entry, otherwise that of the metric with its name.
+/// The explanation of a rule: its own entry, otherwise the entry of the metric with its name.
 fn rule_entry(rule: &str) -> Option<&'static Term> {
     ENTRIES.find(rule).or_else(|| ENTRIES.find(&rule.replace('-', ".")))
 }
 
-/// A link to the explanation of a rule; just the words if there is none.
+/// A link to the explanation of a rule; plain text if there is none.
 pub(super) fn rule_link(rule: &str, words: &str) -> Markup {
     html! { @if rule_entry(rule).is_some() { (link(&rule_id(rule), words)) } @else { (words) } }
 }

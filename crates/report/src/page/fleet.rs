@@ -10,11 +10,11 @@ use super::{Section, own_section, prose, section};
 use crate::chart::{Axis, Chart, Look, Mark, Scale, Series, bounds, svg, unit_of};
 use crate::contents::fleet;
 
-/// Maximum number of machines of a class with a row: the slow ones, then those farthest from the median.
+/// Maximum number of machines of a class with a row: the slow machines, then the machines farthest from the median.
 const MOST_ROWS: usize = 250;
-/// Results of a family with a column: those with the smallest spread, which are the most significant.
+/// Results of a family with a column: the results with the smallest spread, which are the most significant.
 const A_FAMILY: usize = 4;
-/// Number of bars of a histogram, and of slow machines that it marks.
+/// Number of bars of a histogram, and number of marked slow machines.
 const BARS: usize = 20;
 const MARKED: usize = 3;
 /// Maximum number of classes with tables, and with a row in the list.
@@ -128,7 +128,7 @@ fn cell(class: &Class, row: &MachineRow, at: usize) -> Markup {
         return html! { td class="none" { "·" } };
     };
     let unit = class.figures.get(at).map_or("", |figure| figure.unit.as_str());
-    // No zero below zero.
+    // Avoids a negative zero.
     let off = ((cell.speed - 1.0) * 1000.0).round() / 10.0 + 0.0;
     let shade = match cell.speed {
         _ if cell.speed < 0.99 && cell.z > 6.0 => "d3",

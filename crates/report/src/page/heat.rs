@@ -75,7 +75,7 @@ fn cells(heat: &Heat, written: bool) -> Markup {
     }
 }
 
-/// Neighbors that belong together; a single group if every group has only one member.
+/// Adjacent rows or columns of the same group; a single group if every group has only one member.
 fn groups(heads: &[Head]) -> Vec<&[Head]> {
     let groups: Vec<&[Head]> = heads.chunk_by(|a, b| a.group == b.group).collect();
     if groups.iter().all(|group| group.len() == 1) { vec![heads] } else { groups }

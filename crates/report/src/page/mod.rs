@@ -1,5 +1,5 @@
-//! A record as one HTML page, without external references and without scripts other than one that sorts tables. The page can be opened from
-//! a mail and printed, supports light and dark mode, and is readable on a phone.
+//! A record as one HTML page, without external references; its only script sorts tables. The page can be opened from
+//! a mail and printed, supports light and dark mode, and is readable on phones.
 
 mod bars;
 mod compare;
@@ -23,7 +23,7 @@ const STYLE: &str = include_str!("style.css");
 /// Sorts a table by the clicked column heading. Pages also work without this script.
 const SCRIPT: &str = include_str!("sort.js");
 
-/// Whatever the strings from the machine contain, nothing may be loaded, and nothing may run except the script with this SHA-256.
+/// Regardless of the strings from the machine, nothing may be loaded, and only the script with this SHA-256 may run.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; \
                       script-src 'sha256-T3mVxBJylcKBl8tVKPsit5vG2SUHLQW3XBHde306puU='";
 
@@ -39,7 +39,7 @@ pub fn html(record: &Record) -> String {
 /// any.
 pub fn of_record(record: &Record, answers: &[JudgedClaim], shown_by: Option<&str>) -> String {
     let figures = figures::Figures::from_record(record);
-    // Without results the inventory is the answer.
+    // Without results, the inventory is the answer.
     let inventory_alone = record.measurements.is_empty() && record.import.is_none() && record.watch.is_none();
     let mut inventory = vec![figures::inventory(record, inventory_alone), shape::section(&record.machine)];
     let mut sections = vec![
@@ -57,13 +57,13 @@ pub fn of_record(record: &Record, answers: &[JudgedClaim], shown_by: Option<&str
     let (asked, others): (Vec<_>, Vec<_>) =
         figures.sections(record).into_iter().partition(|(asked, _)| *asked);
     sections.extend(asked.into_iter().map(|(_, section)| section));
-    // Of a recording nothing was measured in which a rule could find anything, and a command has its verdict.
+    // A recording contains no measurements to which rules apply, and a command has its own verdict.
     let has_verdict = record.watch.is_some() || record.diagnosis.bound.is_some();
     let findings = match has_verdict && record.diagnosis.findings.is_empty() {
         true => section("findings", "", html! {}),
         false => summary::findings(record, &figures, shown_by),
     };
-    // A plan has parts that its heading on a page joins.
+    // On a page, one heading combines the parts of a plan.
     let parts = record.diagnosis.plan.iter().flat_map(|plan| {
         let parts = contents::plan::blocks(plan).into_iter().flat_map(|block| block.parts);
         std::iter::once(Part::Says(plan.summary.to_string())).chain(parts)
@@ -88,7 +88,7 @@ pub fn of_record(record: &Record, answers: &[JudgedClaim], shown_by: Option<&str
     page((&head.0, &head.1), &record.tool, &summary::header(record), &sections)
 }
 
-/// Records side by side as a page; `records`: those of the comparison, in the same order.
+/// Records side by side as a page; `records`: the records of the comparison, in the same order.
 pub fn comparison<'a>(comparison: &Comparison, records: impl Iterator<Item = &'a Record>) -> String {
     page(
         ("linespeed compare", &contents::compare::title(comparison)),
@@ -134,7 +134,7 @@ struct Section {
     small: bool,
 }
 
-/// A section; empty ones are omitted.
+/// A section; empty sections are omitted.
 fn section(id: &str, title: &str, inside: Markup) -> Section {
     Section { id: id.to_owned(), title: title.to_owned(), inside, small: false }
 }

@@ -8,7 +8,7 @@ use crate::contents::placement;
 use crate::contents::shape::{Kind, Part, tree, without_cpus};
 use record::phrase::count_noun;
 
-/// Above this many CPUs, similar parts inside the caches share one box, since one box per core would be too many.
+/// Above this many CPUs, similar parts inside the caches share one box, because there would be too many boxes.
 const WIDE: usize = 256;
 /// Maximum number of members of such a box that are listed.
 const MEMBERS: usize = 16;
@@ -71,7 +71,7 @@ fn render_part(part: &Part, wide: bool) -> Markup {
     };
     html! {
         @if part.parts.is_empty() {
-            // A core: its CPUs are what a user types; what it is stands in the title and in the row's name.
+            // A core: users type its CPU numbers; the title and the row's name show the kind of part.
             div class=(class) title=(format!("{}: {}", part.name(), count_noun(part.cpus.len(), "CPU"))) {
                 @for cpu in &part.cpus { span class="cpu" { (cpu) } }
             }

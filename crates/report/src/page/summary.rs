@@ -29,9 +29,9 @@ const PLACES: usize = 3;
 
 /// The lines below the verdict: the machine, the command, and the time.
 pub(super) fn header(record: &Record) -> Markup {
-    // That other tools measured is no alarm.
+    // Results from other tools are no reason for a warning.
     let banner = if record.import.is_some() { "banner quiet" } else { "banner" };
-    // As it was typed, more or less.
+    // Approximately as typed.
     let command = record.command.iter().map(|word| quote_word(word)).collect::<Vec<_>>().join(" ");
     html! {
         @if let Some(text) = summary::banner(record) { p class=(banner) role="note" { (text) } }
@@ -68,10 +68,10 @@ pub(super) fn resources(record: &Record, figures: &Figures) -> Section {
         }
         @for line in &record.diagnosis.not_reached { p { (prose(line)) } }
     };
-    section("line-speed", "How far from line speed", inside)
+    section("line-speed", "Distance from line speed", inside)
 }
 
-/// The result measured like the published ones, if it is a different result.
+/// The result measured with the method of the published results, if it is a different result.
 fn compared(resource: &Resource) -> Option<f64> {
     resource.typical.as_ref().and_then(|typical| typical.compared)
 }
@@ -142,7 +142,7 @@ fn render_resource(record: &Record, resource: &Resource, figures: &Figures) -> M
             @if lost { (link(LOSSES, "losses")) " " }
             @if let Some(link) = figures.headline_link(&resource.name) { (link) }
             @if !resource.meaning.is_empty() {
-                details { summary { "which results" } (prose(resource.meaning.to_string())) }
+                details { summary { "Basis of this result" } (prose(resource.meaning.to_string())) }
             }
         }
     }
@@ -186,7 +186,7 @@ fn found(
     shown_by: Option<&str>,
 ) -> Markup {
     let severity = finding::severity(finding.severity);
-    // A loss that may be none is never coloured; one of unknown cost is as bad as the rule shows.
+    // An unresolved loss is never colored; a loss of unknown size has the severity of its rule.
     let is_known = finding::resolved(&finding.loss) || matches!(finding.loss, Verdict::NotMeasurable { .. });
     let class = if is_known { format!("badge {severity}") } else { "badge".to_owned() };
     let mut places: Vec<(&str, &str)> =
@@ -268,5 +268,5 @@ pub(super) fn unseen(record: &Record) -> Section {
             }
         }
     };
-    section("unseen", "What could not be seen", inside)
+    section("unseen", "Not seen", inside)
 }

@@ -31,7 +31,7 @@ pub(super) fn letters(table: &Table) -> usize {
 pub(super) fn table(table: &Table, set_off: &str) -> Markup {
     html! {
         @if letters(table) > PHONE { (hint()) }
-        // Paper does not scroll: a table that is wider than it is left to the map beside it.
+        // Paper does not scroll, so a table wider than the paper is omitted in favor of the map next to it.
         div class=(if table.columns.len() > PAPER { "scroll screen" } else { "scroll" }) role="region" tabindex="0" aria-label=(table.title) {
             table {
                 thead {

@@ -15,7 +15,7 @@ const RENAMED: [(Metric, &str); 4] = [
     (metrics::STREAM_NS_PER_ELEMENT, "stream_seconds_per_element"),
 ];
 
-/// Labels that are measured values: each run would create new series.
+/// Labels that are measured values: every run would create new series.
 const MEASURED: [Label; 2] = [Label::Bandwidth, Label::ShareOfPeak];
 
 /// A unit as a name suffix, and the conversion factor from the record's unit.

@@ -81,11 +81,11 @@ pub(super) fn foot(screen: &mut Screen, record: &Record, shown_by: Option<&str>)
 /// A pointer to the rest: the record or, if none was saved, the same run with `--all`; `shown` is the number of findings
 /// shown.
 pub(super) fn more(screen: &mut Screen, record: &Record, shown_by: Option<&str>, shown: usize) {
-    // Who reads it in a comment has no such file.
+    // Readers of a comment do not have this file.
     if !screen.is_terminal() {
         return;
     }
-    // What is not shown is counted, however little room there is.
+    // Omitted findings are always counted, even if there is little room.
     let hidden = record.diagnosis.findings.len() - shown;
     let counted = (hidden > 0).then(|| count_noun(hidden, "more finding"));
     let command = match shown_by {
@@ -112,7 +112,7 @@ pub(super) fn unseen_why(screen: &mut Screen, lost: &[(String, String)], all: Op
         .collect();
     let names: Vec<String> = lost.iter().map(|(what, _)| what.clone()).collect();
     let all = all.map(|command| format!(" ({command})")).unwrap_or_default();
-    // In a single line the names of all go before the reasons of some.
+    // In a single line, the names of all items have priority over the reasons of some.
     let least = if most == 1 { said.len() } else { 1 };
     let with_reasons = (least..=said.len()).rev().map(|shown| match said.len() - shown {
         0 => said.join("; "),
@@ -150,7 +150,7 @@ pub(super) fn headlines(screen: &mut Screen, record: &Record, shows_beside: bool
     for resource in resources {
         let name = Span::plain(format!("  {}  ", pad_right(&clean(&resource.name), names)));
         let share = Span::strong(pad_left(&stands(resource), shares));
-        // Where there is no share it is the result that is unreliable.
+        // Without a share, the mark refers to the result.
         let doubtful = resource.doubt.is_some() && !summary::is_untold(record, resource);
         let [of_share, of_figure] = match (doubtful, line_speed(resource).is_some()) {
             (false, _) => ["  ", ""],
@@ -167,7 +167,7 @@ pub(super) fn headlines(screen: &mut Screen, record: &Record, shows_beside: bool
         let at = names + shares + 6;
         let position = || position.map(str::to_owned);
         let [long, short] = [true, false].map(|all| summary::typical(resource, all));
-        // With all that is known beside it where that fits, else with what matters more.
+        // With all related facts if they fit, otherwise with the more important ones.
         let lines = [
             line([position(), long.clone(), beside.clone()]),
             line([position(), short.clone(), beside.clone()]),

@@ -34,7 +34,7 @@ pub fn scale_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: O
         if let Some(had) = places::cores_had(record) {
             screen.say(format!("Cores: {had}."));
         }
-        // Without counters a command is measured all the same.
+        // Without counters, a command is measured anyway.
         for lost in scale::lost(record).filter(|of| of.topic() != "counters") {
             screen.hanging("- ", "  ", format!("{}: {}", lost.what, lost.why()));
         }
@@ -49,7 +49,7 @@ pub fn overhead_answer(screen: &mut Screen, record: &Record, all: bool, shown_by
     answer::begin(screen, record);
     let overhead = || record.diagnosis.overhead.iter();
     let mut layers = Table::new("", None, ["layer", "bound", "IRQs", "#over fastest"]);
-    // The first finding is never cut, so its lines are counted before the tables are written.
+    // The first finding is never truncated, so its lines are counted before the tables are written.
     let before = screen.lines();
     findings::write(screen, record, 0, shown_by);
     let foot = OVERHEAD_FOOT + screen.lines() - before;
@@ -91,7 +91,7 @@ pub fn overhead_answer(screen: &mut Screen, record: &Record, all: bool, shown_by
 
 /// The faster record, the size of the difference, and the reasons.
 pub fn comparison_answer(screen: &mut Screen, c: &Comparison, all: bool) {
-    // Of recordings the tables are short, and are the answer.
+    // For recordings, the tables are short, and they are the answer.
     if is_of_watches(c) {
         compare::answer(screen, c);
         return compare::blocks(screen, c);

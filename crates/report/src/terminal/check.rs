@@ -8,24 +8,24 @@ use super::screen::Screen;
 use crate::table::{Field, Table};
 use crate::text::{clean, cut, longest, width};
 
-/// Maximum length of a line that node-problem-detector keeps and a terminal shows.
+/// Maximum length of a line that node-problem-detector does not truncate and a terminal shows.
 const WIDEST: usize = 80;
 /// The hint at the option that shows the rest.
 const MORE: &str = ": -v";
 /// Maximum width of a value in the line; a list of mitigations, for instance, is longer.
 const WIDEST_VALUE: usize = 28;
 
-/// The line, of at most 80 columns. `baseline`: what it was compared with, in a few words.
+/// The line, of at most 80 columns. `baseline`: a short description of the baseline.
 pub fn check_line(check: &Check, baseline: &str) -> String {
     let line = compose(check, baseline);
-    // Two columns for the ASCII of the sign that shows that it is cut.
+    // Two columns for the ASCII form of the mark of a truncated line.
     if width(&line) <= WIDEST { line } else { cut(&line, WIDEST - 2) }
 }
 
 fn compose(check: &Check, baseline: &str) -> String {
     let facts = check.facts.iter().filter(|fact| !fact.follows).map(fact_off);
     let slow = check.figures.iter().filter(|figure| figure.slow).map(slower);
-    // Facts that differ leave room for no more than that.
+    // Differing facts leave no room for more.
     let not_judged = check.busy.as_ref().map(|_| "speed not judged".to_owned());
     let unseen = not_judged.unwrap_or_else(|| unseen(check));
     let of = clean(baseline);
@@ -42,7 +42,7 @@ fn compose(check: &Check, baseline: &str) -> String {
     }
 }
 
-/// The line if nothing differs, with what could not be compared; the baseline is dropped without room.
+/// The line if nothing differs, with the items that could not be compared; the baseline is omitted if there is no room.
 fn good(check: &Check, baseline: &str, unseen: String) -> String {
     let all = check.figures.len();
     let known = check.figures.iter().filter(|figure| figure.is_decided()).count();
@@ -51,7 +51,7 @@ fn good(check: &Check, baseline: &str, unseen: String) -> String {
             let used = units::significant(busy.by_others);
             format!("speed not judged: other processes used {used} of {} CPUs", busy.cpus)
         }
-        // Facts that agree say nothing of how fast the machine is.
+        // Matching facts do not show the speed of the machine.
         None if all == 0 => "speed not tested".to_owned(),
         None if known < all => format!("{} of {all} results too noisy", all - known),
         None => String::new(),
@@ -80,7 +80,7 @@ fn count_facts(count: usize) -> String {
     record::phrase::count_noun(count, "fact")
 }
 
-/// After the longest beginning with room for one of them as many as fit, and the number of others.
+/// The longest beginning that leaves room for one of them, then as many as fit, and the number of the others.
 fn listed(begins: &[String], all: Vec<String>, unseen: &str) -> String {
     let ending = |left: usize| match (left, unseen) {
         (0, "") => String::new(),
@@ -130,7 +130,7 @@ fn in_a_sentence(text: &str) -> String {
 /// result.
 pub fn check(screen: &mut Screen, check: &Check, baseline: &str, drain: Option<&str>, all: bool) {
     let line = check_line(check, baseline);
-    // All stands below it then.
+    // Everything is printed below it in this case.
     screen.uncut(&if all { line.replace(MORE, "") } else { line.clone() });
     if let Some(node) = drain.filter(|_| matches!(check.outcome, Outcome::Setting | Outcome::Defect)) {
         let reason: String = line.replace(MORE, "").chars().filter(|c| !"\"$`\\".contains(*c)).collect();
@@ -151,7 +151,7 @@ const FACTS: [Field<FactOff>; 3] = [
 /// Facts that agree with the baseline.
 const AGREE: [Field<FactOff>; 2] = [FACTS[0], ("here and in the baseline", FACTS[1].1)];
 
-/// The columns of results, with whether other processes were too busy to judge each.
+/// The columns of results; the flag shows whether other processes were too busy to judge the results.
 fn figure_fields<'a>() -> [Field<(&'a Figure, bool)>; 6] {
     [
         ("result", |(figure, _)| figure.what.to_string()),

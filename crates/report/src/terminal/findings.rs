@@ -12,7 +12,7 @@ use crate::text::{clean, width};
 const MOST: usize = 3;
 
 /// The worst findings: the finding, its cost, one command (`linespeed fix` if a knob fixes it and the record has a name), and the command that
-/// explains it. Nothing of a finding is cut: the first is always shown, a further one only if it fits. Returns how many were shown.
+/// explains it. Findings are never truncated: the first is always shown, others only if they fit. Returns the number of findings shown.
 pub(super) fn write(screen: &mut Screen, record: &Record, room: usize, shown_by: Option<&str>) -> usize {
     let findings = &record.diagnosis.findings;
     if findings.is_empty() {

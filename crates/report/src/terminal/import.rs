@@ -12,7 +12,7 @@ use crate::contents::{Block, listed, summary};
 use crate::paint::{Span, Tone};
 use crate::text::clean;
 
-/// Where a record is saved.
+/// The location of a saved record.
 pub struct Kept {
     /// Its file.
     pub place: String,
@@ -29,8 +29,8 @@ impl Kept {
 }
 
 /// The imported data on one screen: the machines, the recognized output, the first results, and the locations of the
-/// records. Above it, with `all`,
-/// every result and line, including those that were not understood; otherwise the caller shows their number.
+/// records. With `all`, every result and line is shown above it,
+/// including unrecognized lines; otherwise the caller shows their number.
 pub fn import(screen: &mut Screen, records: &[Record], kept: &[Kept], all: bool) {
     if all {
         write_all(screen, records);
@@ -86,7 +86,7 @@ fn write_one(screen: &mut Screen, record: &Record, all: bool) {
             screen.line(&[Span::quiet(format!("and {}", count_noun(hidden, "more finding")))]);
         }
     };
-    // Nothing of a finding is cut: what stands above it has the lines that it leaves.
+    // Findings are never truncated; the parts above use the remaining lines.
     let before = screen.lines();
     findings(screen);
     let below = 2 * amiss.iter().filter(|none| !**none).count() + ENDING + screen.lines() - before;
@@ -96,7 +96,7 @@ fn write_one(screen: &mut Screen, record: &Record, all: bool) {
         let end = screen.lines().saturating_add(room);
         for (number, block) in blocks(record, report::ROOM).into_iter().enumerate() {
             let left = end.saturating_sub(screen.lines());
-            // A further table's heading, its head and a row cut in two show little.
+            // The title, the headings and a truncated row of another table are not useful.
             if number == 0 || left >= LEAST_TABLE || !screen.is_terminal() {
                 screen.clipped(left, |screen| report::block(screen, &block, false));
             }
@@ -151,7 +151,7 @@ fn write_all(screen: &mut Screen, records: &[Record]) {
         let withheld = import.withheld.iter().map(kept_as_text);
         report::block(screen, &Block::items("Kept as text only: implausible", withheld), false);
     }
-    // Each record of a text has what nobody understood of it.
+    // Each record of a text contains the unrecognized lines.
     if let Some(import) = records.last().and_then(|record| record.import.as_ref()) {
         let lines = &import.not_understood;
         let title = format!("Not recognized: {}", count_noun(lines.lines, "line"));

@@ -1,4 +1,4 @@
-//! The inventory of a machine: every fact, or what fits on one screen.
+//! The inventory of a machine: every fact, or the facts that fit on one screen.
 
 use record::Record;
 
@@ -29,7 +29,7 @@ pub(super) fn write_essentials(screen: &mut Screen, record: &Record, room: usize
     screen.clipped(room, |screen| screen.facts(&facts.facts, "", 0, room));
 }
 
-/// The machine on one screen, findings first; every fact above it, if `all` is set. `more`: the command that shows the rest.
+/// The machine on one screen, findings first; if `all` is set, every fact is above it. `more`: the command that shows the rest.
 pub fn inventory_answer(screen: &mut Screen, record: &Record, all: bool, more: Option<&str>) {
     if all {
         inventory(screen, record);

@@ -10,7 +10,7 @@ use crate::contents::summary::{ends_of, position_word};
 use crate::paint::Tone;
 use crate::table::{Field, Table};
 
-/// The most results that the answer names.
+/// Maximum number of results listed in the answer.
 const MOST: usize = 3;
 
 const ROWS: [Field<Row>; 5] = [
@@ -25,7 +25,7 @@ const ROWS: [Field<Row>; 5] = [
 const AMONG: Field<Row> =
     ("#percentile", |row| row.percentile.map_or("-".to_owned(), |share| format!("{:.0}", share * 100.0)));
 
-/// A result's position among published ones.
+/// A result's position among published results.
 fn stands(row: &Row) -> String {
     match row.position {
         None if row.unreliable => "unreliable".to_owned(),
@@ -35,7 +35,7 @@ fn stands(row: &Row) -> String {
     }
 }
 
-/// A result beside its published range, in a sentence.
+/// A result compared with its published range, in a sentence.
 fn sentence(row: &Row, like: &Like) -> String {
     let published = row.range.zip(row.of.as_ref()).map(|(range, of)| {
         let of = if like.design.as_ref() == Some(of) { "this design" } else { of.as_str() };
@@ -58,7 +58,7 @@ fn answer(like: &Like) -> String {
         return "not judged: other processes used the CPUs during this run; measure again".to_owned();
     }
     if judged == 0 {
-        return "no published results to compare these with".to_owned();
+        return "no published results for comparison".to_owned();
     }
     let judged = count_noun(judged, "result");
     let said = outside.iter().take(MOST).map(|row| format!(". {}", sentence(row, like)));
@@ -98,7 +98,7 @@ pub fn like(screen: &mut Screen, like: &Like) {
     screen.list("Sources", sources);
 }
 
-/// A passport in one line.
+/// The result of a class check in one line.
 pub fn passport_line(passport: &Passport, baseline: &str) -> String {
     let of = passport.design.as_ref().map(|design| format!("{design}, ")).unwrap_or_default();
     let (low, high) = passport.interval.unwrap_or_default();

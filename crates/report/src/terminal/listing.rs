@@ -1,4 +1,4 @@
-//! Lists: words that can be explained, measurements that can be run.
+//! Lists: glossary entries, measurements, reference machines and records.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub struct Listed {
     pub name: &'static str,
     /// The metrics of its results.
     pub metrics: &'static [Metric],
-    /// Maximum duration in seconds: quick, normal, named on the command line, full.
+    /// Maximum duration in seconds: quick, normal, specified on the command line, full.
     pub seconds: [f64; 4],
     /// Maximum memory of its arrays, bytes.
     pub bytes: u64,
@@ -60,7 +60,8 @@ pub fn glossary(screen: &mut Screen, words: &[Term]) {
     }
 }
 
-/// `linespeed reference`: each machine's name and description; those without results comparable with a default run, and why, only with `all`.
+/// `linespeed reference`: each machine's name and description. Machines without results comparable with a default run are listed, with the
+/// reason, only with `all`.
 pub fn references(screen: &mut Screen, machines: &[(&str, &str, Option<&str>)], all: bool) {
     let shown = || machines.iter().filter(|(.., apart)| all || apart.is_none());
     let tell = |(name, title, apart): &(&str, &str, Option<&str>)| {
@@ -80,7 +81,7 @@ pub fn references(screen: &mut Screen, machines: &[(&str, &str, Option<&str>)], 
     screen.paragraph(
         &[],
         Tone::Quiet,
-        "Show one: linespeed reference NAME. Compare: linespeed compare . reference:NAME",
+        "To show one: linespeed reference NAME. To compare: linespeed compare . reference:NAME",
     );
 }
 
@@ -142,9 +143,9 @@ pub fn records(screen: &mut Screen, entries: &[Entry], newest: Option<&Path>) {
     }
 }
 
-/// The subject of a record: the words after the program's name, by which the command shows what was measured.
+/// The subject of a record: the words after the program's name, which show the command and its arguments.
 fn what_it_is_of(entry: &Entry) -> String {
-    // Of a path the name of its file.
+    // For a path, the name of the file.
     let is_path = |word: &str| word.starts_with(['/', '.']) && !word.contains(char::is_whitespace);
     let name = |word: &str| word.rsplit('/').find(|name| !name.is_empty()).unwrap_or(word).to_owned();
     let short = |word: &String| quote_word(&if is_path(word) { name(word) } else { word.clone() });

@@ -1,4 +1,4 @@
-//! The screen of `linespeed live`: at most 23 lines, since the cursor is on the last line of a 24-line terminal. Lines stay in place from
+//! The screen of `linespeed live`: at most 23 lines, because the cursor is on the last line of a 24-line terminal. Lines stay in place from
 //! one interval to the next.
 
 mod tables;
@@ -41,15 +41,15 @@ pub struct Live<'a> {
     pub bound: Option<&'a Bound>,
     /// Its reference.
     pub reference: &'a Reference,
-    /// What can and cannot be observed.
+    /// The coverage: available and missing sources.
     pub coverage: &'a [Coverage],
     /// Whether another screen will replace it, so that lines must stay in place.
     pub goes_on: bool,
 }
 
-/// The machine in one line, after the observed service, if any.
+/// The machine in one line, after the observed service if there is one.
 pub fn live_head(machine: &Machine, service: &str) -> String {
-    // A line has no room for both.
+    // A line does not have room for both.
     let processor = machine.processor.model_name.as_deref().filter(|_| service.is_empty());
     let host = machine.hostname.as_deref();
     let cpus = units::cpus(machine.allowed_cpus().len() as u32);
@@ -65,13 +65,13 @@ pub fn live(screen: &mut Screen, live: &Live) {
         .map(|seconds| format!(", and suspended for {}", units::figure_to(seconds, "s", 2)));
     screen.line(&[Span::quiet(format!("{}{}", live.head, slept.unwrap_or_default()))]);
     let above = screen.lines();
-    // Counters and sensors have a line each, of what it means and of the processes.
+    // Counters and sensors need one line each, taken from the sentence and the processes.
     let counted = interval.cores.is_some() || interval.sampled.is_some() || interval.service.is_some();
     let lines = usize::from(counted) + usize::from(!interval.sensors.is_empty());
     let fewer = if screen.width() < NARROW { FEWER } else { 0 };
     let says = SAYS + fewer - usize::from(lines > 0);
     let end = above + says;
-    // What no other screen follows may say more, and show fewer processes.
+    // A final screen may have a longer sentence and fewer processes.
     let more = if live.goes_on { 0 } else { MORE };
     let ended = watch::ended(live.watch);
     match live.bound {
@@ -85,7 +85,7 @@ pub fn live(screen: &mut Screen, live: &Live) {
         }
         None => screen.line(&[Span::strong("No CPU times: /proc/stat cannot be read.")]),
     }
-    // The rest stays where it is, however long the sentence is.
+    // The other lines stay in place, regardless of the length of the sentence.
     let taken = screen.lines().saturating_sub(end);
     while live.goes_on && screen.lines() < end {
         screen.line(&[]);
@@ -98,7 +98,7 @@ pub fn live(screen: &mut Screen, live: &Live) {
     };
     machine.iter().for_each(|fact| write(screen, fact));
     screen.line(&[]);
-    // What is shown of a service stands with its threads, below what is the machine's.
+    // The facts of a service are shown with its threads, below the facts of the machine.
     own.iter().for_each(|fact| write(screen, fact));
     let below = interval.service.as_ref().map_or(0, |service| service.below);
     let room = (PROCESSES - fewer - usize::from(lines > 1) - usize::from(below > 0)).saturating_sub(taken);
@@ -183,7 +183,7 @@ fn facts(live: &Live) -> (Facts, Facts) {
     match (&interval.service, &interval.cores_of_group, &interval.cores) {
         (Some(_), Some(of_group), _) => own.push(cores(of_group)),
         (_, _, Some(of_machine)) => facts.push(cores(of_machine)),
-        // Beside a service the machine's samples would be read as its own; where it has none its line stays.
+        // Next to a service, the machine's samples would be mistaken for the service's; without samples, its line stays.
         (Some(service), ..) => own.push(samples(&service.sampled.clone().unwrap_or_default())),
         (None, ..) => facts.extend(interval.sampled.as_ref().map(samples)),
     }
@@ -208,7 +208,7 @@ fn facts(live: &Live) -> (Facts, Facts) {
         facts.push(("Sensors", format!("  {}", all.into_iter().flatten().collect::<Vec<_>>().join(", "))));
     }
     let cost = interval.own_seconds / interval.seconds.max(1e-9);
-    // As shown and at rest is no news.
+    // An accurate topology without movement needs no mention.
     let shape = interval
         .shape
         .as_ref()
@@ -235,7 +235,7 @@ fn samples(sampled: &Sampled) -> (&'static str, String) {
     let read = sampled.decoded();
     let share = |share: Share| match share {
         _ if read == 0 => "-".to_owned(),
-        // Nothing seen is not nothing.
+        // No observation does not mean that there was nothing.
         share if share.share < 0.005 => format!("<{:.0} %", (share.high * 100.0).ceil()),
         share => format!("{:.0} %", share.share * 100.0),
     };

@@ -8,14 +8,14 @@ use crate::text::clean;
 enum Within {
     /// In a paragraph.
     Words,
-    /// For table cells, in which a bar must be escaped even in code: the renderer removes the backslash.
+    /// In a table cell, where a bar must be escaped even in code: the renderer removes the backslash.
     Cell,
 }
 
 /// Text in which the only Markdown markup is code in backticks.
 pub(super) fn escape(text: &str) -> String {
     let escaped = escape_within(text, Within::Words);
-    // What would begin a heading or an item of a list.
+    // Characters that would begin a heading or a list item.
     if escaped.starts_with(['#', '+', '>']) { format!("\\{escaped}") } else { escaped }
 }
 

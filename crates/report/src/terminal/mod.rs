@@ -68,7 +68,7 @@ pub struct Style {
     pub ascii: bool,
     /// Whether it is Markdown rather than terminal text.
     pub markdown: bool,
-    /// Whether the reader is root, who needs no sudo and may not have it.
+    /// Whether the reader is root, who does not need sudo and may not have it.
     pub root: bool,
 }
 
@@ -84,11 +84,11 @@ pub fn safe(text: &str) -> String {
     crate::text::clean_page(text)
 }
 
-/// With more kinds of results (clock, latency, bandwidth…) the tables take several screens: a full run that ended early.
+/// With more kinds of results (clock, latency, bandwidth…), the tables fill several screens, as for a full run that ended early.
 const MOST_KINDS: usize = 3;
 
-/// The answer of a run on one screen, of at most 21 lines. Above it every table, if `all` is set; if only a few things were measured, their
-/// tables. `shown_by`: the name that `linespeed show` accepts for this record, if it was saved.
+/// The answer of a run on one screen of at most 21 lines. If `all` is set, every table is above it; if only a few metrics were measured,
+/// their tables are. `shown_by`: the name that `linespeed show` accepts for this record, if it was saved.
 pub fn answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Option<&str>) {
     let kinds: BTreeSet<_> = record.measurements.iter().map(|m| m.metric.family()).collect();
     if all {
@@ -108,7 +108,7 @@ pub fn record(screen: &mut Screen, record: &Record, all: bool, shown_by: &str) {
         (Kind::Scale, _) => scale_answer(screen, record, all, Some(shown_by)),
         (Kind::Overhead, _) => overhead_answer(screen, record, all, Some(shown_by)),
         (Kind::Command, _) => stat_answer(screen, record, all, Some(shown_by)),
-        // Of other tools' output the tables are asked for by naming it.
+        // For other tools' output, naming the tool requests the tables.
         (Kind::Run, _) => answer(screen, record, all || !measured, Some(shown_by)),
         (Kind::Inventory | Kind::Watch, _) => {
             let more = format!("linespeed show {} --all", record::phrase::quote_word(shown_by));
@@ -118,9 +118,9 @@ pub fn record(screen: &mut Screen, record: &Record, all: bool, shown_by: &str) {
     }
 }
 
-/// The cause that limited a command, or the faster of several alternating commands, on one screen: `linespeed
-/// stat`. Above it, with `all`, the whole
-/// report. `shown_by`: the name that `linespeed show` accepts for this record, if it was saved.
+/// The bottleneck of a command, or the faster of several alternating commands, on one screen: `linespeed
+/// stat`. With `all`, the whole report is
+/// above it. `shown_by`: the name that `linespeed show` accepts for this record, if it was saved.
 pub fn stat_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Option<&str>) {
     match find_turns(record) {
         Some(turns) => turns::turns_answer(screen, record, turns, all, shown_by),

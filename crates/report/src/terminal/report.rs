@@ -15,10 +15,10 @@ use crate::paint::{Span, Tone};
 use crate::table::Table;
 use crate::text::width;
 
-/// How many results fit on a terminal: a normal run scales no more workloads.
+/// Number of results that fit on a terminal; a normal run does not scale more workloads.
 pub(super) const ROOM: Room = Room { rows: 16, workloads: 3, placements: 1 };
 
-/// The report: the machine, noise, distance from line speed, what costs speed, what could not be measured, and below it the results in
+/// The report: the machine, noise, distance from line speed, findings, missing measurements, and the results in
 /// detail. `shown_by`: the name that `linespeed show` accepts for this record, if known.
 pub fn write(screen: &mut Screen, record: &Record, shown_by: Option<&str>) {
     if let Some(banner) = summary::banner(record) {
@@ -36,14 +36,14 @@ pub fn write(screen: &mut Screen, record: &Record, shown_by: Option<&str>) {
     block(screen, &noise(record), false);
     block(screen, &provenance::contradictions(record), false);
     if !(record.diagnosis.resources.is_empty() && record.diagnosis.not_reached.is_empty()) {
-        screen.heading("How far from line speed");
+        screen.heading("Distance from line speed");
         answer::headlines(screen, record, true);
         for resource in &record.diagnosis.resources {
             let why = resource.doubt.iter().map(|doubt| format!("{} unreliable: {doubt}", resource.name));
             why.for_each(|why| screen.hanging("  ", "    ", why));
         }
     }
-    // A command has its verdict.
+    // A command has its own verdict.
     if record.diagnosis.bound.is_none() || !record.diagnosis.findings.is_empty() {
         findings(screen, record, shown_by);
     }
@@ -102,7 +102,7 @@ fn advice(screen: &mut Screen, first: &str, remedy: &Remedy) {
             let words = format!("{text}: {}", markdown::code(&screen.typed(command)));
             screen.paragraph(&[Span::quiet(first)], Tone::Plain, words);
         }
-        // Long ones stand below their words.
+        // Long values are below their keys.
         (Some(text), Some(command)) if width(first) + width(&whole) > screen.width() => {
             screen.paragraph(&[Span::quiet(first)], Tone::Plain, format!("{text}:"));
             screen.command(&[Span::plain(" ".repeat(width(first) + 2))], command);
@@ -116,7 +116,7 @@ pub(super) fn unseen(screen: &mut Screen, record: &Record) {
     if unseen.is_empty() {
         return;
     }
-    screen.heading("What could not be seen");
+    screen.heading("Not seen");
     for item in unseen {
         let first = [Span::quiet(format!("  {:<10}  ", item.state.word()))];
         let remedy = item.remedy.map(|remedy| format!(" → {remedy}")).unwrap_or_default();
@@ -153,7 +153,7 @@ pub(super) fn figures(screen: &mut Screen, record: &Record) {
     blocks(record, ROOM).iter().for_each(|one| block(screen, one, false));
 }
 
-/// What stands below one heading: charts last, and only with `--all`. `spaced`: with an empty line between its parts.
+/// The parts below one heading; charts are last, and shown only with `--all`. `spaced`: with an empty line between parts.
 pub(super) fn block(screen: &mut Screen, block: &Block, spaced: bool) {
     if block.is_empty() {
         return;
@@ -202,7 +202,7 @@ fn items(screen: &mut Screen, all: &[Item]) {
 
 /// A table, with its own title unless it is the only part of a section.
 fn titled(screen: &mut Screen, heading: &str, table: &Table) {
-    // One that its first column shows already is not said again.
+    // A title that repeats the first column is omitted.
     if !heading.is_empty()
         && table.title != heading
         && table.columns.first().is_none_or(|column| column.head != table.title)

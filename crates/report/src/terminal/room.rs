@@ -1,6 +1,6 @@
-//! The number of lines of an answer, and their division: all of it fits on one screen of a terminal of default size.
+//! The number of lines of an answer and of its parts: the answer fits on one screen of a terminal of default size.
 
-/// Lines of an answer, excluding those with file names and the prompt.
+/// Lines of an answer, without the lines with file names and the prompt.
 pub(super) const LINES: usize = 21;
 /// Lines of a terminal, one of which is for the cursor.
 pub(super) const SCREEN: usize = 24;
@@ -9,7 +9,7 @@ pub(super) const SCREEN: usize = 24;
 pub(super) const ITEMS: usize = 8;
 /// Rows of a table, and machines of one text.
 pub(super) const ROWS: usize = 6;
-/// Lines for what could not be measured, and for where the rest is.
+/// Lines for missing measurements, and for the pointer to the rest.
 pub(super) const ENDING: usize = 3;
 
 /// Lines of findings next to all facts of a machine, and next to other tools' output.
@@ -19,7 +19,7 @@ pub(super) const LEAST_ANSWER: usize = 10;
 /// Imported data of one machine: outputs, and lines of their results in addition to its facts.
 pub(super) const OUTPUTS: usize = 4;
 pub(super) const FIGURES: usize = 8;
-/// Lines of a table that is worth beginning: an empty one, its heading, its head and two rows.
+/// Minimum number of lines for a table: an empty line, its title, its headings and two rows.
 pub(super) const LEAST_TABLE: usize = 5;
 /// Lines for CPUs, clock and memory of a command, and for its counts.
 pub(super) const FACTS: usize = 3;

@@ -21,7 +21,7 @@ pub(super) fn early(record: &Record) -> Option<String> {
     })
 }
 
-/// The command that was run: that of the steps, otherwise as typed after `--`, otherwise everything typed.
+/// The command that was run: the command of the steps, otherwise the words typed after `--`, otherwise all words typed.
 pub(super) fn command(record: &Record) -> String {
     if let Some(m) =
         record.measurements_of(metrics::WORKLOAD_THROUGHPUT).find(|m| m.detail.has(detail::COMMAND))
@@ -34,7 +34,7 @@ pub(super) fn command(record: &Record) -> String {
     words.join(" ")
 }
 
-/// Missing measurements of the command, without those of the inventory and without an early end, which are shown
+/// Missing measurements of the command, without missing facts of the inventory and without an early end, which are shown
 /// elsewhere.
 pub(super) fn lost(record: &Record) -> impl Iterator<Item = &Coverage> {
     let interrupted = matches!(record.ended, Ended::Interrupted { .. });

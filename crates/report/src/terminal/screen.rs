@@ -1,4 +1,4 @@
-//! Lines that are not wider than requested.
+//! Output lines that are at most as wide as requested.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -55,7 +55,7 @@ impl Screen {
         self.all
     }
 
-    /// How many of this many items are shown if there is room for only a few.
+    /// The number of items that are shown out of this many, if there is room for only a few.
     pub(super) fn most(&self, few: usize, count: usize) -> usize {
         if self.all { count } else { few.min(count) }
     }
@@ -82,7 +82,7 @@ impl Screen {
         }
     }
 
-    /// Text made safe, with characters of their final width: ASCII needs two characters for some.
+    /// Text made safe, with characters of their final width: some characters need two in ASCII.
     pub fn signs(&self, text: &str) -> String {
         let safe = clean(text);
         if self.style.ascii { two_signs(&safe) } else { safe }
@@ -124,7 +124,7 @@ impl Screen {
     /// The whole text.
     pub fn finish(self) -> String {
         let mut text = self.text;
-        // The empty line that ends a table stands before something.
+        // The empty line at the end of a table must precede other text.
         if self.style.markdown && text.ends_with("\n\n") {
             text.truncate(text.trim_end_matches('\n').len() + 1);
         }
@@ -172,7 +172,7 @@ impl Screen {
         let all = first.iter().map(Span::text).chain([text]).collect::<String>();
         let item = if all.trim_start().starts_with("- ") { "- " } else { "" };
         let words = markdown::escape(all.trim_start().strip_prefix("- ").unwrap_or(&all));
-        // What follows on an item of a list would be a part of it.
+        // Text directly after a list item would become part of the item.
         if item.is_empty() && self.text.lines().next_back().is_some_and(|line| line.starts_with("- ")) {
             self.blank();
         }
@@ -185,7 +185,7 @@ impl Screen {
         if self.is_terminal() { self.fitted(spans) } else { self.words(spans, "") }
     }
 
-    /// A text that is already laid out; if it is the only content, its characters are unchanged.
+    /// Text that is already laid out; if it is the only content, its characters are unchanged.
     pub fn verbatim(&mut self, text: &str) {
         self.style.ascii &= !self.is_empty();
         self.text.push_str(text);
@@ -232,7 +232,7 @@ impl Screen {
     pub fn paragraph(&mut self, first: &[Span], tone: Tone, text: impl Display) {
         let indent: usize = first.iter().map(|span| width(span.text())).sum();
         let text = text.to_string();
-        // Where the beginning leaves no room to speak of, the text goes below it.
+        // If the beginning leaves almost no room, the text is put below it.
         if self.is_terminal()
             && self.style.width.saturating_sub(indent) < LEAST_COLUMN.max(self.style.width / 4)
         {
@@ -258,7 +258,7 @@ impl Screen {
         self.text(&[Span::quiet(first)], others, Tone::Plain, &text.to_string(), most);
     }
 
-    /// Entries below a heading, after a column with their names; repeated names are omitted. Nothing without entries.
+    /// Entries below a heading, after a column with their names; repeated names are omitted. Prints nothing if there are no entries.
     pub fn list<Name: AsRef<str>, Says: Display>(
         &mut self,
         title: &str,
@@ -279,7 +279,7 @@ impl Screen {
         for (name, says) in &entries {
             let shown = if name == before { "" } else { name };
             let mut first = [Span::plain("  "), Span::strong(pad_right(shown, column))];
-            // Beside a name that fills the column there is no room: the text begins below it.
+            // A name that fills the column leaves no room, so the text begins below it.
             if width(shown) + 2 > column {
                 self.line(&first);
                 first[1] = Span::plain(" ".repeat(column));
@@ -304,7 +304,7 @@ impl Screen {
     pub fn command(&mut self, first: &[Span], text: &str) {
         let text = &self.typed(text);
         if self.style.markdown {
-            // A prompt alone is no heading of a block.
+            // A prompt by itself is not a heading of a block.
             if first.iter().any(|span| !["", "$"].contains(&span.text().trim())) {
                 self.words(first, "");
             }
@@ -348,7 +348,7 @@ impl Screen {
     }
 
     /// Facts, one per line after `indent`, with their values in one column that starts at `at` or later. All together use at most this many
-    /// lines, and each at least one: longer facts use the remaining lines, and the rest are truncated.
+    /// lines, and each uses at least one: longer facts use the remaining lines, and the rest are truncated.
     pub(crate) fn facts(&mut self, facts: &[Fact], indent: &str, at: usize, most: usize) {
         if self.style.markdown {
             return facts.iter().for_each(|fact| self.words(&[], &format!("- {}: {}", fact.key, fact.value)));

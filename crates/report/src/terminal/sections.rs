@@ -14,7 +14,7 @@ type Write = fn(&mut Screen, &Record, &str);
 /// A measurement's name and its metrics.
 pub type Measured = (&'static str, &'static [Metric]);
 
-/// The parts that are not results.
+/// The parts of a report that are not results.
 const PARTS: &[(&str, Write)] = &[
     ("findings", |screen, record, shown_by| {
         findings(screen, record, Some(shown_by));
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
     use crate::terminal::Style;
 
-    /// A full run; `disturbed`: all its results are unreliable, and every second bandwidth is too imprecise to be shown.
+    /// A full run; `disturbed`: all its results are unreliable, and every other bandwidth is too imprecise to be shown.
     fn whole_run(disturbed: bool) -> Record {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../linespeed/tests/records/0.1/main.json");
         let mut record = Record::read(std::path::Path::new(path)).unwrap();

@@ -1,4 +1,4 @@
-//! The output of `linespeed stat` for a command: its limiting cause, the use of its time, counts, and missing measurements.
+//! The output of `linespeed stat` for a command: its bottleneck, the breakdown of its time, counts, and missing measurements.
 
 use record::{Coverage, Record, State};
 
@@ -23,7 +23,7 @@ const COVERED: [&str; 9] = [
     "ceilings",
 ];
 
-/// What a command was bound by, on one screen: `linespeed stat`. Above it, if `all` is set, the whole report. `shown_by`:
+/// The bottleneck of a command, on one screen: `linespeed stat`. If `all` is set, the whole report is above it. `shown_by`:
 /// the name that `linespeed show` accepts for this record.
 pub(super) fn command_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Option<&str>) {
     report::above_answer(screen, record, all, shown_by);
@@ -54,7 +54,7 @@ pub(super) fn command_answer(screen: &mut Screen, record: &Record, all: bool, sh
         }
     });
     let mut lost: Vec<&Coverage> = lost(record).collect();
-    // What can be helped in a few words comes first.
+    // Items with a short remedy come first.
     let remedy =
         |of: &Coverage| of.remedy.as_ref().filter(|_| of.what != Coverage::COUNTERS).map(ToString::to_string);
     lost.sort_by_key(|of| remedy(of).is_none());
@@ -66,7 +66,7 @@ pub(super) fn command_answer(screen: &mut Screen, record: &Record, all: bool, sh
     answer::more(screen, record, shown_by, 0);
 }
 
-/// What could not be measured about a command, one entry each; single events are in the record.
+/// Missing measurements of a command, one entry each; single events are in the record.
 pub(super) fn lost(record: &Record) -> impl Iterator<Item = &Coverage> {
     record.coverage.iter().filter(|c| c.state != State::Measured && COVERED.contains(&c.what.as_str()))
 }

@@ -11,12 +11,12 @@ use crate::contents::turns::{FEW, describe_rounds, table};
 use crate::paint::{Span, Tone};
 use crate::text::clean;
 
-/// Columns of the table of many.
+/// Columns of the table of many commands.
 const COLUMNS: usize = 6;
 /// Characters of a command in the table.
 const NAME: usize = 20;
 
-/// The faster command and what limits each, on one screen. If `all` is set, the report of each command is shown above.
+/// The faster command and the bottleneck of each, on one screen. If `all` is set, the report of each command is shown above.
 pub(super) fn turns_answer(
     screen: &mut Screen,
     record: &Record,
@@ -55,7 +55,7 @@ pub(super) fn turns_answer(
             *name = crate::text::cut(&clean(name), NAME);
         }
     }
-    // So that each has one line.
+    // This way, each command has one line.
     while let (true, Some(narrower)) = (many && table.columns.len() > COLUMNS, table.narrower()) {
         table = narrower;
     }

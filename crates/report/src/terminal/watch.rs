@@ -1,4 +1,4 @@
-//! A saved recording: the output of `linespeed show`, and the final sentence.
+//! A saved recording: the output of `linespeed show`, and the last sentence of `live`.
 
 use record::{Record, Watch};
 
@@ -7,7 +7,7 @@ use super::screen::Screen;
 use super::{answer, report};
 use crate::contents::watch;
 
-/// The limiting causes of a whole recording: each verdict's share of the time, the largest first.
+/// The bottlenecks of a whole recording: each verdict's share of the time, the largest first.
 pub fn live_summary(screen: &mut Screen, watched: &Watch) {
     screen.short(WATCHED, "", "  ", watch::summary(watched));
 }

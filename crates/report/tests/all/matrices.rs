@@ -34,7 +34,7 @@ fn the_page_has_every_pair_of_128_cpus_as_a_map_and_as_a_table() {
     assert_eq!(html::wrong(&page), None);
     assert!(page.contains("16256 of 16256 cells measured"), "the map is not whole");
     let table =
-        page.rsplit_once("A cache line from CPU to CPU, one way, by compare-and-swap, ns\"").unwrap().1;
+        page.rsplit_once("Cache-line transfer between CPUs, one way, by compare-and-swap, ns\"").unwrap().1;
     let table = table.split_once("</table>").unwrap().0;
     assert_eq!(table.matches("<tr>").count(), 129);
     assert!(table.contains("<tr><td class=\"n\">127</td>"), "rows have no heads");

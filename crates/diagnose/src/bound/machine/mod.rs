@@ -1,4 +1,4 @@
-//! What limits a whole recorded machine: the rules of `stat` applied to all programs together, and rules that apply only to machines.
+//! The bottleneck of a whole recorded machine: applies the rules of `stat` to all programs together, and rules specific to machines.
 
 mod reference;
 mod rules;
@@ -15,7 +15,7 @@ pub use reference::Reference;
 pub(crate) use rules::cut;
 pub(super) use rules::name;
 
-/// The contents of an interval as measurements of a record, which are the input of the rules.
+/// Converts an interval to measurements of a record, which are the rules' input.
 fn figures(interval: &Interval, reference: &Reference) -> Vec<Measurement> {
     let labels = Labels::new().with_label(Label::Workload, "command");
     let mut time = Measurement::new(metrics::WORKLOAD_TIME, labels, vec![interval.seconds]);
@@ -47,13 +47,13 @@ fn figures(interval: &Interval, reference: &Reference) -> Vec<Measurement> {
     std::iter::once(time).chain(states).chain(events).chain(cores).collect()
 }
 
-/// A result in the form of a command's result.
+/// Builds a result like those of a command.
 fn figure(metric: Metric, label: Label, word: &str, value: f64) -> Measurement {
     let labels = Labels::new().with_label(Label::Workload, "command").with_label(label, word);
     Measurement::new(metric, labels, vec![value])
 }
 
-/// The cores' counters as measurements of a command.
+/// Converts the cores' counters to measurements of a command.
 pub(super) fn counted(cores: &Cores) -> Vec<Measurement> {
     let ipc = cores.ipc.map(|ipc| figure(metrics::CORE_IPC, Label::Source, "pmu", ipc));
     let share = |(category, share): (&String, &f64)| {
@@ -63,12 +63,12 @@ pub(super) fn counted(cores: &Cores) -> Vec<Measurement> {
     ipc.into_iter().chain(shares).collect()
 }
 
-/// Run-queue time of threads, s: as counted by the kernel, otherwise from the number of ready threads without a CPU in
-/// samples. Samples may overcount (five threads when two were running, on Linux 6.18 with cgroups of unequal weight), and they miss
+/// Run-queue time of threads, s: as counted by the kernel, otherwise from the sampled number of runnable threads without a CPU.
+/// Samples may overcount (five threads when two were running, on Linux 6.18 with cgroups of unequal weight), and they miss
 /// threads that waited while a real-time thread prevented
-/// sampling. The CPU pressure is the mean over CPUs, weighted by their busy time, of the
-/// share in which at least one thread waited there (kernel/sched/psi.c, `collect_percpu_times`). Therefore, at least one thread waited for
-/// that share, and at most all threads that were not running.
+/// sampling. CPU pressure is the share of time in which at least one thread waited for a CPU, averaged over CPUs and
+/// weighted by their busy time (kernel/sched/psi.c, `collect_percpu_times`). It therefore bounds the estimate: at least one thread waited
+/// for that share of the time, and at most all threads that were not running.
 fn run_queue_delay(interval: &Interval) -> f64 {
     let busy = interval.times.busy() + interval.times.steal;
     let sampled = || {
@@ -81,7 +81,7 @@ fn run_queue_delay(interval: &Interval) -> f64 {
     interval.run_queue_delay.unwrap_or_else(sampled)
 }
 
-/// What limited a machine in an interval.
+/// The bottleneck of a machine in an interval.
 pub fn watched(interval: &Interval, reference: &Reference) -> Option<Bound> {
     let mut record = Record::new("", String::new(), Vec::new());
     record.measurements = figures(interval, reference);
@@ -108,11 +108,11 @@ pub fn watched(interval: &Interval, reference: &Reference) -> Option<Bound> {
     .flatten()
     .collect();
     sampled::add(&mut causes, &facts, interval.times.share(interval.times.user));
-    // Kernel time for threads that contend for a lock belongs to the lock.
+    // Kernel time caused by threads that contend for a lock is attributed to the lock.
     if causes.iter().any(|cause| cause.by == BoundBy::Lock && cause.share >= super::SECOND) {
         causes.retain(|cause| ![BoundBy::Kernel, BoundBy::TooFewCpus].contains(&cause.by));
     }
-    // Tasks that wait for a disk beside busy CPUs slow no CPU, but deserve a second sentence.
+    // Tasks that wait for a disk do not slow busy CPUs, but deserve a second sentence.
     let pressure = interval.pressure.get("io").copied().unwrap_or(0.0);
     let waits = |cause: &Cause| cause.by == BoundBy::Waiting && pressure >= super::SECOND;
     causes.retain(|cause| cause.share >= super::WORTH || waits(cause));
@@ -126,7 +126,7 @@ pub fn watched(interval: &Interval, reference: &Reference) -> Option<Bound> {
     causes.sort_by(|a, b| rank(b).cmp(&rank(a)).then(b.share.total_cmp(&a.share)));
     let idle = interval.times.share(interval.times.idle + interval.times.iowait);
     if idle >= IDLE {
-        // A share of little demand does not count: one thread held back by the hypervisor wants one CPU.
+        // Steal time counts only if enough CPU time is in demand: one delayed thread requests just one CPU.
         let wanted = (interval.times.busy() + interval.times.steal) / interval.seconds >= WANTED;
         let is_none = |by: &BoundBy| match by {
             BoundBy::CpuContention | BoundBy::TooFewCpus => true,
@@ -138,7 +138,7 @@ pub fn watched(interval: &Interval, reference: &Reference) -> Option<Bound> {
     let first = causes.first().map_or(0.0, |cause| cause.share);
     if first < super::FIRST {
         let of_memory = |c: &Cause| [BoundBy::MemoryLatency, BoundBy::MemoryBandwidth].contains(&c.by);
-        // What the second sentence covers of memory, the first omits.
+        // The first sentence omits memory if the second covers it.
         let memory_follows = causes.first().is_some_and(of_memory);
         let at = if idle >= IDLE { self::idle(interval) } else { working(&facts, interval, memory_follows) };
         causes.insert(0, at);
@@ -170,7 +170,7 @@ fn idle(interval: &Interval) -> Cause {
 
 fn working(facts: &Facts, interval: &Interval, memory_follows: bool) -> Cause {
     let mut says = text!("live-working", "CPUs {busy} busy.", busy = busy(interval));
-    // An IPC means nothing by itself: it is compared with this machine's own.
+    // An IPC is meaningless by itself, so it is compared with those of workloads on this machine.
     let ipc = facts.ipc().filter(|ipc| facts.ipc_of_workloads(ipc.value()).is_some());
     let stalled = facts.share("backend-bound");
     if let Some(ipc) = ipc {

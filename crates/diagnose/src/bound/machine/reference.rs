@@ -1,4 +1,4 @@
-//! The reference with which a recorded machine is compared.
+//! The reference for judging a recorded machine.
 
 use record::command_run::Ceilings;
 use record::live::Probe;
@@ -7,11 +7,11 @@ use record::live::Probe;
 /// varies less.
 pub(super) const HEARD: f64 = 1.3;
 
-/// Variation of the probe's latency at one load over time: on idle machines, it varies by 5 % within some minutes (111 to 118 ns
+/// Variation of the probe's latency over time at constant load: on idle machines, it varies by 5 % within a few minutes (111 to 118 ns
 /// and 146 to 153 ns on two guests).
 const REPEATED: f64 = 1.05;
 
-/// The machine's own earlier results, with which it is compared.
+/// The machine's own earlier results, used for comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reference {
     /// The machine's ceilings and the probe's curve, from a record.
@@ -27,13 +27,13 @@ impl Reference {
         self.ceilings.probe.first().map(|point| point.ns).or(self.calibrated_ns)
     }
 
-    /// Memory load at this probe latency: the load with that latency, as a share of the highest load, interpolated linearly between the
+    /// Memory load at this probe latency, as a share of the highest load, interpolated linearly between the
     /// curve's points. 1 beyond the curve's end; `None` if the curve hardly rises, for instance if the allowed CPUs cannot saturate
     /// memory.
     pub fn fill(&self, ns: f64) -> Option<f64> {
         let curve = &self.ceilings.probe;
         let most = curve.last()?.bandwidth;
-        // Latency only rises with load; if it fell, others were quieter.
+        // Latency only rises with load; a drop means that other machines used less memory bandwidth.
         let mut rising: Vec<(f64, f64)> = Vec::new();
         for point in curve {
             let ns = rising.last().map_or(point.ns, |(_, before)| point.ns.max(*before));
@@ -53,12 +53,12 @@ impl Reference {
         (most > 0.0).then(|| (bandwidth / most).clamp(0.0, 1.0))
     }
 
-    /// The range of bandwidth that may be in use: at both ends of the interval of the slowest node's probe latency, widened by the curve's
+    /// The possible range of bandwidth in use: from the interval of the slowest node's probe latency, widened by the curve's
     /// own uncertainty.
     pub fn fill_interval(&self, probe: &Probe) -> Option<(f64, f64)> {
         let (node, ns) = probe.slowest()?;
         let (low, high) = probe.latency_interval_ns.get(&node).copied().unwrap_or((ns, ns));
-        // A latency below that of an idle machine means idle.
+        // A latency below that of an idle machine counts as idle.
         let high = high.max(self.idle_ns()?);
         Some((self.fill(low / REPEATED)?, self.fill(high * REPEATED)?))
     }

@@ -1,4 +1,4 @@
-//! Causes that prevent programs from using the machine's CPUs: one cause per rule, with its share of the CPUs' time.
+//! Causes that prevent programs from using the machine's CPUs: one rule per cause, with its share of CPU time.
 
 use record::diagnosis::BoundBy;
 use record::live::{Interval, Process, Traffic};
@@ -14,7 +14,7 @@ use crate::culprits;
 use crate::figures::cite_fact;
 use crate::tables::rows;
 
-/// A quota matters if it throttles at least this share of a group's periods.
+/// A quota is a cause if it throttles at least this share of a group's periods.
 const FELT: f64 = 0.1;
 
 pub(super) fn quota(facts: &Facts, interval: &Interval) -> Option<Cause> {
@@ -36,11 +36,11 @@ pub(super) fn waiting(interval: &Interval) -> Option<Cause> {
     let what = what.map_or("for a disk", |(_, words)| words);
     let says = text!(verdict("tasks-wait"), what, share = Value::Share(pressure), busy = busy(interval));
     let seen = text!("I/O pressure (some) {share}", share = Value::Share(pressure));
-    // A machine that works elsewhere meanwhile is limited less.
+    // The disk limits a machine less if its CPUs are busy with other work.
     Some(Cause::new(BoundBy::Waiting, pressure.min(idle), says, "disk").cite(seen, place("around")))
 }
 
-/// The process with the most CPU time, with its share of the busy time.
+/// The process with the most CPU time, and its share of the busy time.
 fn busiest(interval: &Interval) -> Option<(&Process, f64)> {
     let first = interval.processes.first()?;
     let seconds = interval.processes_seconds?;
@@ -48,10 +48,10 @@ fn busiest(interval: &Interval) -> Option<(&Process, f64)> {
     Some((first, (first.cpu / busy.max(1e-9)).min(1.0)))
 }
 
-/// The maximum length of kernel names (TASK_COMM_LEN); a foreign record may have longer names.
+/// Maximum length of the kernel's process names (TASK_COMM_LEN); names in foreign records may be longer.
 const NAME: usize = 16;
 
-/// A process's name.
+/// A process's name, cut to this length.
 pub(crate) fn cut(name: &str) -> String {
     name.chars().take(NAME).collect()
 }
@@ -60,7 +60,7 @@ pub(in crate::bound) fn name(process: &Process) -> Text {
     text!("{name} (pid {pid})", name = cut(&process.name), pid = process.pid.to_string())
 }
 
-/// The process with most of the busy time, if any; `alone` means that this is the only remark about it.
+/// A remark on the process with most of the busy time, if any; `alone` means that there is no second cause.
 pub(super) fn most(facts: &Facts, interval: &Interval, alone: bool) -> Option<Text> {
     let (first, of_busy) = busiest(interval).filter(|(_, of_busy)| *of_busy >= 0.5)?;
     let share = Value::Rounded(Box::new(Value::Share(of_busy)), 2);
@@ -71,7 +71,7 @@ pub(super) fn most(facts: &Facts, interval: &Interval, alone: bool) -> Option<Te
     })
 }
 
-/// Minimum share of the CPUs' time for a real-time process to be listed.
+/// A real-time process is mentioned if it uses at least this share of the CPUs' time.
 const REAL_TIME: f64 = 0.1;
 
 pub(super) fn run_queue(facts: &Facts, interval: &Interval) -> Option<Cause> {
@@ -79,14 +79,14 @@ pub(super) fn run_queue(facts: &Facts, interval: &Interval) -> Option<Cause> {
     let seconds = interval.processes_seconds.unwrap_or(interval.seconds);
     let capacity = interval.times.all() / interval.seconds * seconds;
     let urgent = interval.processes.iter().find(|one| one.real_time && one.cpu >= REAL_TIME * capacity);
-    // Real-time processes do not wait: the others do, for the time they want.
+    // Real-time processes do not wait, so the delay is relative to the CPU time that the others requested.
     let of_urgent: f64 = match urgent {
         Some(_) => interval.processes.iter().filter(|one| one.real_time).map(|one| one.cpu).sum(),
         None => 0.0,
     };
     let others = (facts.cpu() - of_urgent / seconds * interval.seconds).max(0.0);
     let share = delay / (delay + others).max(1e-9);
-    // As in the run-queue line.
+    // The same number as in the run-queue line.
     let runnable = interval.runnable.unwrap_or((delay + facts.cpu()) / interval.seconds);
     let (runnable, of) = (format!("{runnable:.1}"), Value::Share(share));
     let mut says = text!(verdict("run-queue"), share = of, runnable, cpus = interval.cpus);
@@ -110,9 +110,9 @@ pub(super) fn run_queue(facts: &Facts, interval: &Interval) -> Option<Cause> {
     Some(Cause::new(by, share, says, advice))
 }
 
-/// Minimum share of the busy time for the kernel's work to be described.
+/// The kernel's work is described if it uses at least this share of the busy time.
 const IN_KERNEL: f64 = 0.3;
-/// Minimum cost of a softirq for a packet, s; softirqs are mentioned if they use a twentieth of a CPU's time in total.
+/// Minimum CPU time of a packet's softirq, s; network softirqs are mentioned from a twentieth of a CPU in total.
 const SOFTIRQ: f64 = 1e-6;
 
 pub(super) fn kernel(facts: &Facts, interval: &Interval) -> Option<Cause> {
@@ -134,7 +134,7 @@ pub(super) fn kernel(facts: &Facts, interval: &Interval) -> Option<Cause> {
         (text!(says, share, rate = thousands(rate.round())), "interrupts")
     } else if reclaimed > 1000.0 || pressure > 0.1 {
         let [share, pressure] = [share, pressure].map(Value::Share);
-        // What is scanned for the limit of a cgroup does not count as scanned for the machine (mm/vmscan.c).
+        // Pages scanned because of a cgroup's limit are not counted as scanned for the machine (mm/vmscan.c).
         let what = match reclaimed < 1.0 {
             true => text!(verdict("reclaim-of-group"), share, pressure),
             false => text!(verdict("reclaim"), share, rate = thousands(reclaimed.round()), pressure),
@@ -146,10 +146,10 @@ pub(super) fn kernel(facts: &Facts, interval: &Interval) -> Option<Cause> {
     Some(Cause::new(BoundBy::Kernel, times.share(times.kernel()), what, advice))
 }
 
-/// Memory load that counts as saturation: above it, latency rises faster than bandwidth.
+/// Memory counts as saturated above this load: latency then rises faster than bandwidth.
 const FULL: f64 = 0.5;
 
-/// Memory load according to the memory controllers: relative to the highest measured bandwidth, otherwise from the buses' busy
+/// Memory load according to the memory controllers: relative to the highest measured bandwidth or, without one, from the buses' busy
 /// time.
 fn fill_by_traffic(traffic: &Traffic, reference: &Reference) -> Option<f64> {
     let of_curve = reference.ceilings.probe.last().map(|point| point.bandwidth);
@@ -173,7 +173,7 @@ pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause
         }
         None => text!("CPUs {busy} busy, but waiting for memory.", busy),
     };
-    // Counted traffic precedes the probe's estimate.
+    // Counted traffic is preferred to the probe's estimate.
     let fill = counted.map(|(_, fill)| fill).or_else(|| reference.fill(heard?.0));
     match (counted, fill) {
         (Some((traffic, fill)), _) => {
@@ -186,15 +186,15 @@ pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause
             let [fill, low, high] = [fill, low, high].map(two_digits);
             says.push(text!(verdict("bandwidth-estimated"), fill, low, high));
         }
-        // If the machine's own loads leave the probe unaffected, its latency comes from another machine's loads.
+        // If the machine's own loads do not affect the probe, another machine's loads caused its latency.
         (None, None) if !reference.ceilings.probe.is_empty() => return None,
-        (None, None) => says.push(text!("For the bandwidth in use, run linespeed when idle.")),
+        (None, None) => says.push(text!("To learn the bandwidth in use, run linespeed when idle.")),
     }
     let several = interval.probe.as_ref().filter(|probe| probe.latency_ns.len() > 1);
     if let Some((node, _)) = several.and_then(|probe| probe.slowest()) {
         says.push(text!("Node {node} has the highest memory load.", node = node.to_string()));
     }
-    // The CPUs that work wait for what the probe waits for.
+    // Busy CPUs wait for the same memory as the probe.
     let user = interval.times.share(interval.times.user);
     let heard_full = heard.map_or(0.0, |(_, _, ratio)| 1.0 - 1.0 / ratio);
     let full = fill.map_or(heard_full, |fill| if fill >= FULL { fill } else { 0.0 });
@@ -203,7 +203,7 @@ pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause
     Some(cause.cite_all(heard.map(|(_, _, ratio)| cite_fact(seen(ratio), "probe.latency_ns".to_owned()))))
 }
 
-/// The probe latency of the busiest node, its latency without load, ns, and their ratio.
+/// The probe latency of the busiest node and the latency without load, both in ns, and their ratio.
 fn heard(interval: &Interval, reference: &Reference) -> Option<(f64, f64, f64)> {
     let (_, now) = interval.probe.as_ref()?.slowest()?;
     let idle = reference.idle_ns().filter(|ns| *ns > 0.0)?;
@@ -212,10 +212,10 @@ fn heard(interval: &Interval, reference: &Reference) -> Option<(f64, f64, f64)> 
 
 /// Above this share of accesses to other nodes, remote memory counts as the cause.
 const FAR: f64 = 0.3;
-/// A core with a smaller share of stalled issue slots is not limited by them.
+/// A smaller share of stalled issue slots does not limit a core.
 const STALLED: f64 = 0.4;
 
-/// Memory of other nodes as the cause, if the cores' counters show stalls.
+/// Remote memory as the cause, if the cores' counters show stalls.
 pub(super) fn far(facts: &Facts, interval: &Interval) -> Option<Cause> {
     let remote = interval.remote?;
     let share = remote.touched.or(remote.held).or(remote.taken)?;
@@ -230,7 +230,7 @@ pub(super) fn far(facts: &Facts, interval: &Interval) -> Option<Cause> {
     Some(cause.cite(describe_stalled(stalled), stalled))
 }
 
-/// A clock below this share of the best clock under such a load counts as limited.
+/// A clock below this share of the best clock under the same load counts as limited.
 const HELD_DOWN: f64 = 0.9;
 
 pub(super) fn clock(interval: &Interval, reference: &Reference) -> Option<Cause> {

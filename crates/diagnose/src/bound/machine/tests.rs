@@ -1,4 +1,4 @@
-//! Intervals as recorded on machines, and the limiting cause of each.
+//! Tests intervals as recorded on machines, and the limiting cause of each.
 
 use super::*;
 use record::command_run::{Ceilings, ProbePoint, Waits};
@@ -31,7 +31,7 @@ fn heard(ns: f64, hz: f64) -> Option<Probe> {
 fn an_idle_machine_is_idle_and_one_that_computes_works() {
     assert_eq!(by(&interval(0.5, 0.2, 39.3)), BoundBy::Idle);
     assert_eq!(by(&interval(39.0, 0.5, 0.5)), BoundBy::Cpu);
-    // Whoever has most of it is named.
+    // The process with most of the busy time is named.
     let mysqld =
         Process { pid: 4711, name: "mysqld".to_owned(), cpu: 28.0, threads: 3, ..Process::default() };
     let busy =
@@ -39,16 +39,16 @@ fn an_idle_machine_is_idle_and_one_that_computes_works() {
     let says = watched(&busy, &reference()).unwrap().says;
     assert!(says.to_string().ends_with("mysqld (pid 4711) uses 71 % of the busy time."), "{says}");
     assert_eq!(by(&interval(20.0, 0.5, 19.5)), BoundBy::Cpu);
-    // A handful of threads that met at one CPU hold nothing back.
+    // A few threads that briefly shared one CPU do not limit the machine.
     let met = Interval { runnable: Some(0.2), ..interval(0.5, 0.2, 39.3) };
     let bound = watched(&met, &reference()).unwrap();
     assert_eq!((bound.by, bound.says.sentences().len(), bound.advice.len()), (BoundBy::Idle, 1, 1));
-    // Nor do the threads of one process that did.
+    // Nor do threads of one process that did so.
     let pool = Process { pid: 7, name: "pool".to_owned(), cpu: 0.69, threads: 14, ..Process::default() };
     let met = Interval { runnable: Some(0.2), processes: vec![pool], ..interval(0.5, 0.2, 39.3) };
     assert_eq!(by(&met), BoundBy::Idle);
     assert!(watched(&Interval::default(), &reference()).is_none());
-    // Half of what nothing much asked for was stolen; of one thread's CPU that is felt. Ten seconds of sixteen CPUs.
+    // Half of the requested time was stolen: negligible unless a thread's worth was requested.
     let with_steal = |busy: f64, steal: f64| {
         let quiet = interval(busy, 0.0, 160.0 - busy - steal);
         by(&Interval { cpus: 16, times: CpuTimes { steal, ..quiet.times }, ..quiet })
@@ -61,11 +61,11 @@ fn memory_is_full_where_the_probe_hears_it_through_this_machines_curve() {
     let busy = interval(38.0, 0.5, 1.5);
     assert_eq!(by(&Interval { probe: heard(290.0, 3e9), ..busy.clone() }), BoundBy::MemoryBandwidth);
     assert_eq!(by(&Interval { probe: heard(112.0, 3e9), ..busy.clone() }), BoundBy::Cpu);
-    // Without a curve by the ratio alone, and said so.
+    // Without a curve, only the latency ratio decides, and the verdict says so.
     let calibrated = Reference { calibrated_ns: Some(100.0), ..Reference::default() };
     let bound = watched(&Interval { probe: heard(290.0, 3e9), ..busy }, &calibrated).unwrap();
     assert_eq!(bound.by, BoundBy::MemoryBandwidth);
-    // An idle machine beside busy neighbours is idle.
+    // An idle machine with busy neighbors is idle.
     assert_eq!(by(&Interval { probe: heard(290.0, 3e9), ..interval(0.5, 0.2, 39.3) }), BoundBy::Idle);
 }
 
@@ -76,7 +76,7 @@ fn a_flat_curve_does_not_tell_how_full_memory_is() {
     let flat = Reference { ceilings: Ceilings { probe, ..Ceilings::default() }, calibrated_ns: None };
     assert_eq!((flat.fill(152.0), flat.fill(146.0), flat.idle_ns()), (None, None, Some(146.0)));
     let slow = Interval { probe: heard(290.0, 3e9), ..interval(38.0, 0.5, 1.5) };
-    assert_eq!(watched(&slow, &flat).unwrap().by, BoundBy::Cpu, "what it hears is a neighbour's");
+    assert_eq!(watched(&slow, &flat).unwrap().by, BoundBy::Cpu, "a neighbor caused the latency");
     assert_eq!((reference().fill(130.0), reference().fill(90.0)), (Some(0.5), Some(0.0)));
 }
 
@@ -86,15 +86,15 @@ fn what_controllers_count_goes_before_what_the_probe_hears() {
     let carries = |bytes_per_second: f64, doubtful: bool, bus: Option<f64>| {
         Some(Traffic { bytes_per_second, doubtful, bus, source: "amd_umc".to_owned(), ..Traffic::default() })
     };
-    // Of 30 GB/s.
+    // 27 of 30 GB/s.
     let full = Interval { traffic: carries(27e9, false, None), ..busy.clone() };
     assert_eq!(by(&full), BoundBy::MemoryBandwidth);
     let loud = Interval { probe: heard(290.0, 3e9), ..busy.clone() };
     let quiet = Interval { traffic: carries(3e9, false, None), ..loud.clone() };
     assert_eq!(by(&quiet), BoundBy::Cpu);
-    // What is known to be off decides nothing.
+    // Doubtful counts are ignored.
     assert_eq!(by(&Interval { traffic: carries(3e9, true, None), ..loud }), BoundBy::MemoryBandwidth);
-    // Without a record by the buses.
+    // Without a reference record, the buses' busy time decides.
     let untold = |interval: &Interval| watched(interval, &Reference::default()).unwrap().by;
     assert_eq!(
         untold(&Interval { traffic: carries(27e9, false, Some(0.8)), ..busy.clone() }),
@@ -147,7 +147,7 @@ fn the_curve_is_read_between_its_points() {
         ..Probe::default()
     };
     assert_eq!(reference.fill_interval(&heard), Some((0.0, 1.0)));
-    // What is heard once may be off, and what is quieter than idle is not surely none.
+    // A single probe may be inexact, and a latency below idle does not prove zero load.
     let alone = |ns: f64| Probe { latency_ns: [(0, ns)].into(), ..Probe::default() };
     let (low, high) = reference.fill_interval(&alone(130.0)).unwrap();
     assert!((0.4..0.5).contains(&low) && (0.5..0.6).contains(&high), "{low} {high}");
@@ -160,7 +160,7 @@ fn a_clock_below_this_machines_own_is_held_down() {
     let busy = Interval { probe: heard(100.0, 1.5e9), ..interval(39.0, 0.5, 0.5) };
     assert_eq!(by(&busy), BoundBy::Clock);
     assert_eq!(by(&Interval { probe: heard(100.0, 2.9e9), ..busy.clone() }), BoundBy::Cpu);
-    // Cores that work together run slower than one alone, which is no loss.
+    // When all cores are busy, each runs slower than a single one; this is not a loss.
     let mut known = reference();
     known.ceilings.clock_all_hz = Some(2e9);
     let by_all = |interval: &Interval| watched(interval, &known).unwrap().by;
@@ -197,7 +197,7 @@ fn more_threads_than_cpus_wait_for_a_cpu() {
     assert_eq!(by(&Interval { processes: vec![process(false, 16)], ..full.clone() }), BoundBy::TooFewCpus);
     assert_eq!(by(&Interval { processes: vec![process(true, 1)], ..full.clone() }), BoundBy::CpuContention);
     assert_eq!(by(&full), BoundBy::CpuContention);
-    // What the kernel counts goes before samples.
+    // The kernel's counts take precedence over samples.
     assert_eq!(by(&Interval { run_queue_delay: Some(0.1), ..full }), BoundBy::Cpu);
 }
 
@@ -231,7 +231,7 @@ fn tasks_that_wait_for_a_disk_show_in_pressure() {
     waiting.pressure.insert("io".to_owned(), 0.9);
     waiting.waits.insert("fsync".to_owned(), Waits { threads: 9, again: 9, locks: None });
     assert_eq!(by(&waiting), BoundBy::Waiting);
-    // Beside CPUs that all work it is told second.
+    // If all CPUs are busy, the disk wait is mentioned second.
     let codes = |pressure: f64| {
         let mut full = Interval { runnable: Some(7.0), ..interval(39.5, 0.5, 0.0) };
         full.pressure.insert("io".to_owned(), pressure);
@@ -246,7 +246,7 @@ fn tasks_that_wait_for_a_disk_show_in_pressure() {
 
 #[test]
 fn sampled_threads_waited_as_long_as_the_pressure_tells() {
-    // A loop of fsync as Linux 6.18 counts it: more are ready than want a CPU.
+    // An fsync loop as counted by Linux 6.18: more threads are runnable than need a CPU.
     let mut synced = Interval { runnable: Some(1.0), ..interval(0.4, 4.4, 35.2) };
     let delay = |interval: &Interval| run_queue_delay(interval);
     assert!((delay(&synced) - 5.2).abs() < 1e-9);
@@ -256,13 +256,13 @@ fn sampled_threads_waited_as_long_as_the_pressure_tells() {
     synced.times = CpuTimes { idle: 30.4, system: 9.2, user: 0.4, ..CpuTimes::default() };
     synced.runnable = Some(1.4);
     assert_eq!(by(&synced), BoundBy::Waiting);
-    // Eight threads on four CPUs, all the time; and what the kernel counts itself.
+    // Eight threads on four CPUs all the time; then the kernel's own count.
     let mut full = Interval { runnable: Some(8.0), ..interval(39.5, 0.5, 0.0) };
     full.pressure.insert("cpu".to_owned(), 1.0);
     assert!((delay(&full) - 40.0).abs() < 1e-9);
     full.run_queue_delay = Some(7.0);
     assert_eq!(delay(&full), 7.0);
-    // Threads on all CPUs beside one each that has a real-time priority for 30 % of the time: samples see half of who waits.
+    // Threads on all CPUs, each next to a real-time thread that runs 30 % of the time: samples find half of the waiting threads.
     let mut urgent = Interval { runnable: Some(4.6), ..interval(39.9, 0.1, 0.0) };
     urgent.pressure.insert("cpu".to_owned(), 0.31);
     assert!((delay(&urgent) - 12.4).abs() < 1e-9);
@@ -292,15 +292,15 @@ fn samples_tell_memory_streams_shared_lines_and_spinning_from_computing() {
     assert_eq!(with(Sampled { shared: share(0.8), ..Sampled::default() }), BoundBy::OwnThreads);
     assert_eq!(with(Sampled { spinning: share(0.8), ..Sampled::default() }), BoundBy::OwnThreads);
     assert_eq!(with(Sampled { far: share(0.1), ..Sampled::default() }), BoundBy::Cpu);
-    // Too few that could be read; and of CPUs that are idle for the most part.
+    // Too few decoded samples; then samples of CPUs that are mostly idle.
     assert_eq!(with(Sampled { far: share(0.9), undecoded: 390, ..Sampled::default() }), BoundBy::Cpu);
     let few = Sampled { samples: 400, far: share(0.9), working_set: Some(2e8), ..Sampled::default() };
     assert_eq!(by(&Interval { sampled: Some(few.clone()), ..interval(2.0, 0.5, 37.5) }), BoundBy::Idle);
-    // What the memory controllers count is exact: full, whatever order it is gone through in.
+    // Memory controllers count exactly: memory is saturated, regardless of the access order.
     let traffic = Traffic { bytes_per_second: 28e9, source: "uncore_imc".to_owned(), ..Traffic::default() };
     let counted = Interval { sampled: Some(few), traffic: Some(traffic), ..busy.clone() };
     assert_eq!(by(&counted), BoundBy::MemoryBandwidth);
-    // And so is the share of slots that wait.
+    // The share of stalled issue slots is exact as well.
     let far = Sampled { samples: 400, far: share(0.9), working_set: Some(2e8), ..Sampled::default() };
     let with_slots = |backend: f64| {
         let cores = Cores { top_down: [("backend-bound".to_owned(), backend)].into(), ..Cores::default() };

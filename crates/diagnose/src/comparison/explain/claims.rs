@@ -1,4 +1,4 @@
-//! Possible reasons why this machine is faster than the baseline, and whether the results support them.
+//! Possible reasons for a speed difference between this machine and the baseline, and whether the results support them.
 
 use record::comparison::{Claim, Support};
 use record::difference::MUCH;
@@ -11,25 +11,25 @@ use crate::comparison::datum::Datum;
 use crate::comparison::nodes::last_level_cache;
 use crate::cpu_accounting::used_by_others;
 
-/// Smaller differences between shares of steal time are insignificant.
+/// Smaller differences in steal time (as a share) are insignificant.
 const STOLEN: f64 = 0.001;
-/// Smaller differences between the shares of all CPUs used by other processes are insignificant.
+/// Smaller differences in other processes' share of all CPU time are insignificant.
 const USED: f64 = 0.02;
-/// Minimum part of the slower machine's loss that a difference in lost time must explain to count as its cause.
+/// A difference in lost time counts as a cause if it explains at least this part of the slower machine's loss.
 const WORTH: f64 = 0.1;
 
-/// A claim and its verdict from the results.
+/// Builds a claim with its verdict.
 pub(super) fn build_claim(claim: Text, support: Support, why: Text) -> Claim {
     let code = claim.code().unwrap_or_default().to_owned();
     Claim { claim, code, support, why }
 }
 
-/// The claim that the faster machine is faster because it has more of a resource.
+/// Judges the claim that the faster machine is faster because it has more of a resource.
 fn judge_more(claim: Text, slow: f64, fast: f64, figures: Text) -> Option<Claim> {
     if !(slow > 0.0 && fast > 0.0) || slow == fast {
         return None;
     }
-    // About as much refutes nothing.
+    // About the same amount refutes nothing.
     Some(if (fast / slow).ln().abs() <= MUCH {
         build_claim(claim, Support::NotSupported, text!("{figures}: no difference"))
     } else if slow > fast {
@@ -41,7 +41,7 @@ fn judge_more(claim: Text, slow: f64, fast: f64, figures: Text) -> Option<Claim>
     })
 }
 
-/// A result of each side.
+/// Describes a result of each side.
 fn state_figures(pair: &Pair, fast: impl Into<Value>, slow: impl Into<Value>) -> Text {
     text!(
         "comparison-claim-figures",
@@ -53,7 +53,7 @@ fn state_figures(pair: &Pair, fast: impl Into<Value>, slow: impl Into<Value>) ->
     )
 }
 
-/// Bigger caches.
+/// Judges larger caches as the cause.
 pub(super) fn judge_caches(pair: &Pair) -> Option<Claim> {
     let ((level, fast), (slow_level, slow)) =
         (last_level_cache(&pair.this.record.machine), last_level_cache(&pair.base.record.machine));
@@ -77,7 +77,7 @@ pub(super) fn judge_caches(pair: &Pair) -> Option<Claim> {
     })
 }
 
-/// More CPUs.
+/// Judges more CPUs as the cause.
 pub(super) fn judge_cpus(pair: &Pair) -> Option<Claim> {
     let count = |record: &Record| record.machine.counts.cpus_online.unwrap_or(0);
     let (fast, slow) = (count(pair.this.record), count(pair.base.record));
@@ -85,7 +85,7 @@ pub(super) fn judge_cpus(pair: &Pair) -> Option<Claim> {
     judge_more(claim, slow.into(), fast.into(), state_figures(pair, fast, slow))
 }
 
-/// A higher clock.
+/// Judges a higher clock as the cause.
 pub(super) fn judge_clock(pair: &Pair) -> Option<Claim> {
     let (fast, slow) = (find_best_clock(pair.this)?.datum.value, find_best_clock(pair.base)?.datum.value);
     let figures = state_figures(pair, Value::Figure(fast, "Hz"), Value::Figure(slow, "Hz"));
@@ -93,7 +93,7 @@ pub(super) fn judge_clock(pair: &Pair) -> Option<Claim> {
     judge_more(claim, slow, fast, figures)
 }
 
-/// The load average of the last minute: before the run, or as printed by another tool with its results.
+/// The one-minute load average: before the run, or as printed by another tool with its results.
 pub(crate) fn load_average(record: &Record) -> Option<f64> {
     let beside = || {
         let text =
@@ -103,10 +103,10 @@ pub(crate) fn load_average(record: &Record) -> Option<f64> {
     record.conditions.before.load.map(|load| load[0]).or_else(beside)
 }
 
-/// Other work on the machine itself, as measured during both runs, checked against a result that is `speed` times as fast on one side. The
-/// load average, which predates the run, counts only if neither was measured.
+/// Judges other work on the machine itself as the cause of a result that is `speed` times as fast, as measured during both runs. The
+/// load average, which is from before the run, counts only if neither run was measured.
 pub(super) fn judge_own_load(pair: &Pair, speed: f64) -> Option<Claim> {
-    let claim = text!("comparison-claim-own-load", "its own load");
+    let claim = text!("comparison-claim-own-load", "local load");
     match (used_by_others(pair.base.record), used_by_others(pair.this.record)) {
         (Some(slow), Some(fast)) => {
             let of_all = |used: f64, side: &Known| {
@@ -135,7 +135,7 @@ fn judge_load_averages(pair: &Pair, claim: Text) -> Option<Claim> {
     Some(build_claim(claim, support, why))
 }
 
-/// Steal time of both machines: over the whole run as accounted by the hypervisor, which is also listed among the differences; otherwise,
+/// Steal time of both machines: over the whole run as accounted by the hypervisor, as in the list of differences; otherwise,
 /// as measured in the guest.
 fn steal_shares(pair: &Pair) -> [Option<f64>; 2] {
     let accounted = |side: &Known| side.record.conditions.after.as_ref().and_then(|after| after.steal_share);
@@ -152,18 +152,18 @@ fn steal_shares(pair: &Pair) -> [Option<f64>; 2] {
     })
 }
 
-/// The claim that other guests of the same host take time.
+/// The claim that other guests of the same host use CPU time.
 pub(crate) const NEIGHBOURS: Template =
-    Template { code: "comparison-claim-neighbours", words: "neighbours on the host" };
+    Template { code: "comparison-claim-neighbours", words: "neighbors on the host" };
 
-/// Other guests of the same host, checked against a result that is `speed` times as fast on one side.
+/// Judges other guests of the same host as the cause of a result that is `speed` times as fast on one side.
 pub(super) fn judge_neighbours(pair: &Pair, speed: f64) -> Option<Claim> {
     if !pair.base.record.machine.is_virtual() && !pair.this.record.machine.is_virtual() {
         return None;
     }
     let (support, why) = match steal_shares(pair) {
         [Some(slow), Some(fast)] => {
-            // As listed among the changes.
+            // As in the list of changes.
             let [fast_share, slow_share] =
                 [fast, slow].map(|share| Value::Rounded(Box::new(Value::Share(share)), 2));
             let shares = state_figures(pair, fast_share, slow_share);
@@ -184,7 +184,7 @@ pub(super) fn judge_neighbours(pair: &Pair, speed: f64) -> Option<Claim> {
     Some(build_claim(text!(NEIGHBOURS), support, why))
 }
 
-/// Whether this additional lost time on the slower machine explains its loss; a difference below `least` is
+/// Judges whether additional lost time on the slower machine explains its loss; a difference below `least` is
 /// insignificant.
 fn judge_taken(more: f64, least: f64, loss: f64, taken: Text) -> (Support, Text) {
     if more.abs() <= least {
@@ -198,7 +198,7 @@ fn judge_taken(more: f64, least: f64, loss: f64, taken: Text) -> (Support, Text)
     (if more > 0.0 { Support::Supported } else { Support::Contradicted }, taken)
 }
 
-/// Another hypervisor.
+/// Judges another hypervisor as the cause.
 pub(super) fn judge_hypervisor(pair: &Pair) -> Option<Claim> {
     let name = |record: &Record| record.machine.virtualization.hypervisor.clone();
     let (slow, fast) = (name(pair.base.record)?, name(pair.this.record)?);

@@ -1,4 +1,4 @@
-//! The clock of a core, from the best source in a record: measured, derived from a program's own cycles, or advertised.
+//! The core clock, from the best source in a record: measured, derived from a program's own cycles, or advertised.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use crate::comparison::method::is_system_wide;
 use crate::comparison::ratio::differs_from_1;
 use crate::comparison::rows::find_clock;
 
-/// Range, as shares of the advertised clock, in which cycles per second count as a clock: below this range, the program waited; near twice
-/// the clock, it may have had several threads.
+/// Cycles per second within this range (as shares of the advertised clock) count as a clock: below it, the program waited; near twice
+/// the clock, the program may have had several threads.
 const PLAUSIBLE: (f64, f64) = (0.5, 1.9);
 
 /// A clock and its source.
@@ -24,12 +24,12 @@ pub(crate) struct Clock {
     pub datum: Datum,
     /// Whether it was measured.
     pub measured: bool,
-    /// A note about it: `advertised`, `while 7^999999 ran`.
+    /// A note on the source: `advertised`, `while 7^999999 ran`.
     pub note: Option<Text>,
 }
 
 impl Clock {
-    /// Measured while the explained workload ran.
+    /// A clock measured while the explained workload ran.
     pub(crate) fn measured(datum: Datum) -> Self {
         Self { datum, measured: true, note: None }
     }
@@ -47,7 +47,7 @@ impl Clock {
     }
 }
 
-/// The best clock in a record: one core's own, then that of a single-threaded program, then the advertised one.
+/// The best clock in a record: measured on one core, otherwise from a single-threaded program, otherwise advertised.
 pub(crate) fn find_best_clock(known: &Known) -> Option<Clock> {
     if let Some(clock) = find_clock(&known.rows) {
         return Some(Clock::measured(clock.clone()));
@@ -60,7 +60,7 @@ pub(crate) fn find_best_clock(known: &Known) -> Option<Clock> {
     })
 }
 
-/// The highest number of cycles per second of any program; programs with fewer cycles waited.
+/// The highest rate of cycles per second of any program; programs with lower rates waited.
 fn while_another_ran(record: &Record, advertised: f64) -> Option<Clock> {
     let mut times: BTreeMap<&str, f64> = BTreeMap::new();
     let alone = |m: &&Measurement| m.labels.count(Label::Threads).unwrap_or(1) == 1;
@@ -77,7 +77,7 @@ fn while_another_ran(record: &Record, advertised: f64) -> Option<Clock> {
     Some(Clock { datum, measured: true, note: Some(text!("while {workload} ran")) })
 }
 
-/// A program's own count of an event, not the system-wide count.
+/// A program's own count of an event, not a system-wide count.
 pub(super) fn find_count(record: &Record, workload: &str, events: &[&str]) -> Option<Datum> {
     record
         .measurements_of(metrics::COUNTER_COUNT)
@@ -88,8 +88,8 @@ pub(super) fn find_count(record: &Record, workload: &str, events: &[&str]) -> Op
         .filter(|datum| datum.value > 0.0)
 }
 
-/// A program's own cycles divided by its CPU time if that was counted, otherwise by its elapsed time. For a single thread that never waits,
-/// this is also its clock.
+/// A program's own cycles divided by its CPU time if counted, otherwise by its elapsed time. For a single thread that never waits,
+/// this equals the clock.
 pub(super) fn cycles_over(record: &Record, workload: &str, seconds: f64) -> Option<Datum> {
     let cycles = find_count(record, workload, &["cycles", "cpu-cycles"]).filter(|_| seconds > 0.0)?;
     let (seconds, over) = match task_clock(record, workload) {
@@ -101,7 +101,7 @@ pub(super) fn cycles_over(record: &Record, workload: &str, seconds: f64) -> Opti
     Some(clock)
 }
 
-/// A program's CPU time from the kernel's task clock, in seconds. The times by `state` from rusage come from a different clock than the cycles.
+/// A program's CPU time from the kernel's task clock, in seconds. The times by `state` (from rusage) use a different clock than the cycles.
 fn task_clock(record: &Record, workload: &str) -> Option<f64> {
     let counted = find_count(record, workload, &["task-clock"]).map(|datum| datum.value / 1e9);
     let written = || {
@@ -114,14 +114,14 @@ fn task_clock(record: &Record, workload: &str) -> Option<f64> {
     counted.or_else(written).filter(|seconds| *seconds > 0.0)
 }
 
-/// The highest clock of any CPU in a record, from before the measurement or as printed by lscpu as `CPU MHz`, in Hz.
+/// The highest clock of any CPU in a record in Hz, from before the measurement or from lscpu's `CPU MHz`.
 pub(crate) fn clock_at_import(record: &Record) -> Option<u64> {
     let noted = record.conditions.before.clocks.iter().filter_map(|setting| setting.current_hz);
     noted.map(|(_, most)| most).max().filter(|hz| *hz > 0)
 }
 
-/// The advertised clock: the highest if known, otherwise the base clock, otherwise the host's nominal clock that is
-/// visible to a guest.
+/// The advertised clock: the maximum clock if known, otherwise the base clock, otherwise the host's nominal clock as
+/// shown to a guest.
 pub(super) fn find_advertised(record: &Record) -> Option<Datum> {
     let p = &record.machine.processor;
     let guests = || record.machine.is_virtual().then(|| clock_at_import(record)).flatten();
@@ -139,7 +139,7 @@ pub(super) fn clock_cause(pair: &Pair, this: &Clock, base: &Clock) -> Option<Cau
     if measured && !differs_from_1(&this.datum, &base.datum) {
         return None;
     }
-    // Two clocks from the same kind of source need no note.
+    // Clocks from the same kind of source need no note.
     let says = match &this.note {
         Some(note) if this.note == base.note => {
             let against = against(this.hertz(), base.hertz());

@@ -1,4 +1,4 @@
-//! A program that waits for memory: its latency, the share of it on other nodes, and the speed of its devices.
+//! Explains memory-bound programs: memory latency, the share of remote accesses, and the speed of memory devices.
 
 use record::comparison::{Cause, Explanation};
 use record::difference::MUCH;
@@ -18,23 +18,23 @@ use crate::comparison::nodes::{Reach, Timed, find_reaches};
 use crate::comparison::rows::RowKind;
 use crate::memory_channels::{channels, is_flash};
 
-/// The result of a program that waits for memory.
+/// The result for a program that waits for memory.
 pub(crate) const MEMORY_BOUND: Template =
     Template { code: "comparison-result-memory-bound", words: "one thread that waits for memory" };
-/// The result of a program with independent loads: time per element of a stream, or the rate of devices.
+/// The result for a program with independent loads: time per element of a stream, or the speed of memory devices.
 pub(crate) const STREAMING: Template =
     Template { code: "comparison-result-streaming", words: "one thread that streams through memory" };
 /// Time per element of a stream.
 const PER_ELEMENT: Template =
     Template { code: "comparison-cause-time-per-element", words: "memory time per element" };
-/// The contribution of the own node to latency.
+/// The local node's contribution to latency.
 const OWN: Template = Template { code: "comparison-cause-own-node", words: "local memory" };
-/// Differences in local memory above this share are mentioned even if averages are similar.
+/// Larger differences in local memory latency are mentioned even if the averages are similar.
 const WORTH: f64 = 0.1;
-/// Devices slower than this share of their rated speed are reported; it separates adjacent speed grades.
+/// Devices below this share of their rated speed are reported; the limit separates adjacent speed grades.
 const BELOW_RATED: f64 = 0.95;
 
-/// Memory by latency, share of remote accesses and devices.
+/// Explains memory by latency, share of remote accesses, and devices.
 pub(super) fn explain_memory(pair: &Pair) -> Option<OneSided> {
     let latency = reach_cause(pair).or_else(|| level_cause(pair));
     let devices = devices_cause(pair);
@@ -51,13 +51,13 @@ pub(super) fn explain_memory(pair: &Pair) -> Option<OneSided> {
     if !differs(speed) && devices_alike {
         return None;
     }
-    // They affect different programs, so that they are listed side by side.
+    // These causes affect different programs, so they are listed separately.
     let unreliable = latency.as_ref().is_some_and(|latency| latency.unreliable);
     let causes = [latency, devices, clock_cause(pair), cores_cause(pair)].into_iter().flatten().collect();
     Some(explain_faster(pair, result, Speed { factor: speed, unreliable }, causes))
 }
 
-/// Two machines that are equally fast for a program that ignores nodes, but not for a program bound to its local node; described from the
+/// Describes two machines that are equally fast for a NUMA-unaware program, but not for a program bound to its local node, from the
 /// side of the machine with faster local memory.
 fn explain_unless_bound(pair: &Pair, result: Text, speed: f64, own: f64, mut causes: Vec<Cause>) -> OneSided {
     sort_causes(&mut causes, own, false);
@@ -70,7 +70,7 @@ fn explain_unless_bound(pair: &Pair, result: Text, speed: f64, own: f64, mut cau
     OneSided { leads: own >= 1.0, explanation }
 }
 
-/// Differences by node: time per element of a stream, with many loads in flight, is not a latency.
+/// The quantity that nodes affect: time per element of a stream, with many loads in flight, is not a latency.
 pub(crate) fn acts_on(reach: &Reach) -> Text {
     match reach.timed {
         Timed::Stream(_) => text!(PER_ELEMENT),
@@ -78,13 +78,13 @@ pub(crate) fn acts_on(reach: &Reach) -> Text {
     }
 }
 
-/// Average latency over all nodes' memory, for a program that ignores nodes.
+/// The cause: average latency over all nodes' memory, for a NUMA-unaware program.
 pub(super) fn reach_cause(pair: &Pair) -> Option<Cause> {
     let (base, this) = (find_reaches(pair.base.record), find_reaches(pair.this.record));
     let (base, this) = base.iter().find_map(|base| {
         let this = this.iter().find(|this| this.what == base.what && are_comparable(&this.own, &base.own))?;
         let nodes = base.other.is_some() || this.other.is_some();
-        // A machine with unmeasured other nodes has no average.
+        // Without results for other nodes, there is no average.
         let whole = |reach: &Reach| reach.other.is_some() || reach.nodes == 1;
         (nodes && whole(base) && whole(this)).then_some((base, this))
     })?;
@@ -97,7 +97,7 @@ pub(super) fn reach_cause(pair: &Pair) -> Option<Cause> {
     }
     let shares = against(describe_remote(this), describe_remote(base));
     let remote = text!("comparison-cause-remote-share", "remote share");
-    // The latencies are measured; that all nodes are used equally is the model.
+    // Latencies are measured; equal use of all nodes is the model.
     let other = cause(remote, shares.clone(), base.ignoring() / this.ignoring(), proof).map(modelled);
     let average = |reach: &Reach| figure(reach.average(), &reach.own.unit);
     let (what, averages) = (&this.what, against(average(this), average(base)));
@@ -119,7 +119,7 @@ pub(super) fn reach_cause(pair: &Pair) -> Option<Cause> {
     Some(Cause { unreliable, ..cause })
 }
 
-/// The share of remote accesses, and how much longer they take.
+/// Describes the share of remote accesses and their relative latency.
 fn describe_remote(reach: &Reach) -> Text {
     let (share, factor) = (Value::Share(reach.remote_share), Value::Factor(reach.factor()));
     match reach.other {
@@ -128,7 +128,7 @@ fn describe_remote(reach: &Reach) -> Text {
     }
 }
 
-/// Latency of the level beyond the caches, or of one working set beyond both machines' caches.
+/// The cause: latency of the level beyond the caches, or of one working set beyond both machines' caches.
 pub(super) fn level_cause(pair: &Pair) -> Option<Cause> {
     let (page, base, this) = pair.base.rows.iter().find_map(|(key, base)| {
         let beyond = key.kind == RowKind::Memory || base.datum.size == Some(Size::Memory);
@@ -140,13 +140,13 @@ pub(super) fn level_cause(pair: &Pair) -> Option<Cause> {
         return None;
     }
     let cause = figure_cause(pair, MEMORY_LATENCY, this, base, Better::Lower)?;
-    // Its results differ on other pages than the headlines'.
+    // These results are for other page sizes than the headlines.
     let Some(page) = page.map(str::to_owned) else { return Some(cause) };
     let says = text!("{says} on {page} pages", says = &cause.says);
     Some(Cause { says, ..cause })
 }
 
-/// Running memory devices, whether or not their size is known.
+/// Memory devices in operation, whether or not their size is known.
 pub(crate) fn find_running(machine: &Machine) -> impl Iterator<Item = &MemoryDevice> {
     let runs = |device: &&MemoryDevice| {
         device.configured_mt_s.is_some_and(|speed| speed > 0) && device.bytes != Some(0) && !is_flash(device)
@@ -154,7 +154,7 @@ pub(crate) fn find_running(machine: &Machine) -> impl Iterator<Item = &MemoryDev
     machine.memory_devices.iter().filter(runs)
 }
 
-/// The speed at which the slowest memory device runs, MT/s.
+/// The speed of the slowest memory device, MT/s.
 pub(crate) fn device_speed(record: &Record) -> Option<u32> {
     find_running(&record.machine).filter_map(|device| device.configured_mt_s).min()
 }
@@ -180,7 +180,7 @@ pub(crate) fn mt_s(speed: u32) -> Text {
     text!("{speed} MT/s")
 }
 
-/// The speed of devices, with their rated speed if they run clearly below it.
+/// Describes the speed of devices, with their rated speed if they run well below it.
 fn describe_speed(record: &Record, now: u32) -> Text {
     match rated_speed(&record.machine) {
         Some(rated) if f64::from(now) < f64::from(rated) * BELOW_RATED => {
@@ -190,7 +190,7 @@ fn describe_speed(record: &Record, now: u32) -> Text {
     }
 }
 
-/// The rated speed of the slowest of the running devices, MT/s.
+/// The lowest rated speed of the devices in operation, MT/s.
 pub(crate) fn rated_speed(machine: &Machine) -> Option<u32> {
     find_running(machine).filter_map(|device| device.rated_mt_s).filter(|speed| *speed > 0).min()
 }
@@ -199,7 +199,7 @@ pub(super) fn clock_cause(pair: &Pair) -> Option<Cause> {
     clock::clock_cause(pair, &find_best_clock(pair.this)?, &find_best_clock(pair.base)?)
 }
 
-/// The number of cores, or of CPUs if the number of cores is not known for both machines.
+/// The cause: number of cores, or of CPUs if the number of cores is not known for both machines.
 pub(super) fn cores_cause(pair: &Pair) -> Option<Cause> {
     let both = |count: fn(&Counts) -> Option<u32>| {
         let count = |known: &Known| count(&known.record.machine.counts).filter(|count| *count > 0);

@@ -1,4 +1,4 @@
-//! Finds the differences that explain a result: its ratio is split into factors, each based on results of both records, and the rest
+//! Finds the differences that explain a result: its ratio is split into factors based on results of both records; the rest
 //! is reported as unexplained.
 
 mod claims;
@@ -31,18 +31,18 @@ pub(super) use {
     work::{DECLARED, INSTRUCTIONS, INSTRUCTIONS_PER_CYCLE, ONE_THREAD, SCALING_WITH_SIBLINGS},
 };
 
-/// Factors closer to 1 than this are not causes.
+/// Factors closer to 1 than this do not count as causes.
 const NO_CAUSE: f64 = 0.01;
-/// Ratios closer to 1 than this need no explanation.
+/// Ratios closer to 1 than this are not explained.
 const NO_DIFFERENCE: f64 = 0.02;
-/// Above this unexplained share, claims are judged.
+/// Claims are judged if more than this share is unexplained.
 const MUCH_LEFT: f64 = 0.1;
 
-/// Two sides of one result.
+/// The two sides of a result.
 pub(super) struct Pair<'a> {
     pub(super) base: &'a Known<'a>,
     pub(super) this: &'a Known<'a>,
-    /// Whether both are runs of one machine.
+    /// Whether both are runs on the same machine.
     pub(super) same_machine: bool,
 }
 
@@ -51,7 +51,7 @@ impl Pair<'_> {
         Self { base: self.this, this: self.base, ..*self }
     }
 
-    /// A result of each record as evidence.
+    /// A result from each record as evidence.
     fn evidence(&self, this: &Datum, base: &Datum) -> Vec<Evidence> {
         vec![evidence(&self.base.name, base), evidence(&self.this.name, this)]
     }
@@ -76,7 +76,7 @@ impl Speed {
     }
 }
 
-/// An explanation from the side of one of the two.
+/// An explanation from one machine's side.
 struct OneSided {
     /// Whether this is the leading side: the faster machine, or the machine whose additional cores do not increase
     /// throughput.
@@ -84,7 +84,7 @@ struct OneSided {
     explanation: Explanation,
 }
 
-/// Explanations of every result that a subject shares with the baseline, the greatest difference first for each subject.
+/// Explanations of every result that a subject shares with the baseline; for each subject, the largest difference first.
 pub(super) fn explain_results(known: &[Known], baseline: usize, relation: Relation) -> Vec<Explanation> {
     let same_machine = relation == Relation::SameMachine;
     let mut all = Vec::new();
@@ -98,8 +98,8 @@ pub(super) fn explain_results(known: &[Known], baseline: usize, relation: Relati
     all
 }
 
-/// Every explanation of one subject relative to the baseline. Sentences mention the leading side first, with factors above 1 in its favor;
-/// in the data, factors are always of the subject relative to the baseline.
+/// All explanations of one subject relative to the baseline. Sentences mention the leading side first, with factors above 1 in its favor;
+/// in the data, factors are always those of the subject relative to the baseline.
 fn explain_pair(pair: &Pair) -> Vec<Explanation> {
     let wakeup = wakeup::find_shared_wakeup(pair);
     let of_both = explain_from_side(pair, wakeup).into_iter().zip(explain_from_side(&pair.swapped(), wakeup));
@@ -110,7 +110,7 @@ fn explain_pair(pair: &Pair) -> Vec<Explanation> {
     of_leader.filter(|e| e.speed.is_finite() && e.speed > 0.0).collect()
 }
 
-/// Explanations of all results that both sides may share, in the same order from either side.
+/// Explanations of all results that both sides may share; the order is the same from either side.
 fn explain_from_side(pair: &Pair, wakeup: Option<(&RowKey, &RowEntry)>) -> Vec<Option<OneSided>> {
     let mut all = work::explain_work(pair);
     all.extend(whole::explain_machines(pair));
@@ -119,7 +119,7 @@ fn explain_from_side(pair: &Pair, wakeup: Option<(&RowKey, &RowEntry)>) -> Vec<O
     all
 }
 
-/// An explanation written from the baseline's side, converted to data of the subject relative to it.
+/// Converts an explanation from the baseline's side to the subject's side.
 fn with_sides_swapped(mut e: Explanation) -> Explanation {
     fn turn_cause(cause: &mut Cause) {
         cause.factor = 1.0 / cause.factor;
@@ -132,35 +132,35 @@ fn with_sides_swapped(mut e: Explanation) -> Explanation {
     e
 }
 
-/// The clock of a core.
+/// The cause: core clock.
 pub(in crate::comparison) const CORE_CLOCK: Template =
     Template { code: "comparison-cause-clock", words: "core clock" };
-/// The number of cores.
+/// The cause: number of cores.
 pub(in crate::comparison) const CORES: Template =
     Template { code: "comparison-cause-cores", words: "number of cores" };
-/// The number of CPUs, if the number of cores is unknown.
+/// The cause: number of CPUs, if the number of cores is unknown.
 pub(in crate::comparison) const CPUS: Template =
     Template { code: "comparison-cause-cpus", words: "number of CPUs" };
-/// Latency of memory.
+/// The cause: memory latency.
 pub(in crate::comparison) const MEMORY_LATENCY: Template =
     Template { code: "comparison-cause-memory-latency", words: "memory latency" };
 
-/// The values of both sides: `3.15 GHz against 2.5 GHz`.
+/// The values of both sides: `3.15 GHz vs. 2.5 GHz`.
 fn against(this: impl Into<Value>, base: impl Into<Value>) -> Text {
     text!("{this} vs. {base}", this = this.into(), base = base.into())
 }
 
-/// A cause with a measured effect, if its factor is large enough.
+/// A cause with a measured effect; `None` if its factor is too small.
 fn cause(name: impl Into<Text>, says: Text, factor: f64, evidence: Vec<Evidence>) -> Option<Cause> {
     cause_of_parts(name, says, factor, evidence, Vec::new())
 }
 
-/// The same for a modelled effect.
+/// Marks a cause's effect as modelled.
 fn modelled(cause: Cause) -> Cause {
     Cause { measured: false, ..cause }
 }
 
-/// A cause that consists of other causes; if it has parts, it counts regardless of its factor.
+/// A cause that consists of other causes; a cause with parts counts regardless of its factor.
 fn cause_of_parts(
     name: impl Into<Text>,
     says: Text,
@@ -184,7 +184,7 @@ fn cause_of_parts(
     })
 }
 
-/// A measured result as a cause: a better result means faster.
+/// A measured result as a cause: a better result means a faster machine.
 fn figure_cause(pair: &Pair, name: impl Into<Text>, this: &Datum, base: &Datum, by: Better) -> Option<Cause> {
     let says = against(figure(this.value, &this.unit), figure(base.value, &base.unit));
     let cause = cause(name, says, find_speed(this, base, by), pair.evidence(this, base))?;
@@ -200,13 +200,13 @@ fn evidence(name: &String, datum: &Datum) -> Evidence {
     }
 }
 
-/// Evidence from a record: its owner, value and place.
+/// Evidence from a record: the record's name, the value and its place.
 pub(super) fn cite(name: &String, value: impl Into<Value>, from: &str) -> Evidence {
     let says = text!("{name}: {value}", value = value.into());
     Evidence { says, from: from.to_owned() }
 }
 
-/// An explanation whose causes multiply up to the speed; `figures` adds details.
+/// An explanation whose causes multiply to the speed ratio; `figures` adds details.
 fn explain_by_factors(
     pair: &Pair,
     result: Text,
@@ -239,7 +239,7 @@ fn explain_by_factors(
 
 /// An explanation with independent causes, whose combined effect on a program is unknown.
 fn explain_faster(pair: &Pair, result: Text, speed: Speed, mut causes: Vec<Cause>) -> OneSided {
-    // What was measured comes before bounds.
+    // Measured causes precede bounds.
     sort_causes(&mut causes, speed.factor, true);
     let says = words::describe_speed(&result, &pair.this.name, &pair.base.name, speed);
     let Speed { factor: speed, unreliable } = speed;
@@ -249,7 +249,7 @@ fn explain_faster(pair: &Pair, result: Text, speed: Speed, mut causes: Vec<Cause
 }
 
 /// Orders causes: first those that slow down the slower machine, then by effect. `measured_first` puts measured causes before modelled
-/// ones, for causes that do not multiply up and modelled causes that are only bounds.
+/// ones, for causes that do not multiply and for modelled causes that are only bounds.
 fn sort_causes(causes: &mut [Cause], speed: f64, measured_first: bool) {
     let effect = |cause: &Cause| cause.factor.ln().abs();
     let despite = |cause: &Cause| (cause.factor.ln() > 0.0) != (speed.ln() > 0.0);
@@ -267,12 +267,12 @@ fn are_comparable(this: &Datum, base: &Datum) -> bool {
     super::table::find_refusal(this, base).is_none() && this.value > 0.0 && base.value > 0.0
 }
 
-/// Whether a speed is different enough to be explained.
+/// Whether a relative speed differs enough from 1 to be explained.
 fn differs(speed: f64) -> bool {
     speed.is_finite() && speed > 0.0 && speed.ln().abs() >= NO_DIFFERENCE
 }
 
-/// The relative speed of this machine by one result.
+/// The relative speed of this machine according to one result.
 fn find_speed(this: &Datum, base: &Datum, better: Better) -> f64 {
     match better {
         Better::Higher => this.value / base.value,
@@ -280,13 +280,13 @@ fn find_speed(this: &Datum, base: &Datum, better: Better) -> f64 {
     }
 }
 
-/// The same for results that are comparable and differ.
+/// The same if the results are comparable and differ.
 fn find_difference(this: &Datum, base: &Datum, better: Better) -> Option<f64> {
     let speed = find_speed(this, base, better);
     (are_comparable(this, base) && is_resolved(this, base, better) && differs(speed)).then_some(speed)
 }
 
-/// Whether the samples resolve a difference; single results are used as they are, unless they are unreliable.
+/// Whether the samples resolve a difference; single results count unless they are unreliable.
 fn is_resolved(this: &Datum, base: &Datum, better: Better) -> bool {
     let compared = super::ratio::compare(this, base, Some(better));
     match compared.interval {

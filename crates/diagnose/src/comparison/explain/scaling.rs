@@ -1,4 +1,4 @@
-//! The scaling of a workload, from the steps in a single record.
+//! The scaling of a workload, from the thread counts in a single record.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +9,9 @@ use super::work::{OnCores, Work, find_works};
 use crate::comparison::Known;
 use crate::comparison::work::is_loop;
 
-/// Describes each workload with at least two steps, in one or two sentences.
+/// Describes each workload with at least two thread counts, in one or two sentences.
 pub(crate) fn describe_scaling(known: &Known) -> Vec<Text> {
-    // A fit of the record's own is better.
+    // The record's own fit is better.
     let fitted = |name: &str| known.record.diagnosis.scaling.iter().any(|fit| fit.workload == name);
     let mut works: BTreeMap<&str, Vec<(&str, Work)>> = BTreeMap::new();
     for (name, work) in find_works(known).into_iter().filter(|(name, _)| !fitted(name)) {
@@ -21,7 +21,7 @@ pub(crate) fn describe_scaling(known: &Known) -> Vec<Text> {
     works.values().filter_map(|sizes| describe_work(sizes, &known.name)).collect()
 }
 
-/// A share, or the range of shares for several block sizes.
+/// Formats a share, or the range of shares for several block sizes.
 fn between(shares: impl Iterator<Item = f64> + Clone) -> Value {
     let (least, most) = (shares.clone().fold(f64::MAX, f64::min), shares.fold(f64::MIN, f64::max));
     let (least, most) = (Value::Share(least), Value::Share(most));
@@ -31,7 +31,7 @@ fn between(shares: impl Iterator<Item = f64> + Clone) -> Value {
     }
 }
 
-/// The share of linear scaling that cores reach, and the gain from further CPUs.
+/// The share of linear scaling reached on cores, and the gain from further CPUs.
 fn measure(work: &Work) -> Option<(OnCores, u64, [f64; 2])> {
     let (one, (most, all)) = (work.steps.get(&1)?, work.steps.iter().next_back()?);
     let on_cores = work.on_cores().filter(|_| *most > 1 && one.unfit.is_none())?;
@@ -61,7 +61,7 @@ fn describe_work(sizes: &[(&str, Work)], who: &String) -> Option<Text> {
             (true, _) => text!("comparison-scaling-siblings", "SMT on {cores} cores adds {gain}."),
             (false, measured) => text!(
                 "comparison-scaling-siblings-about",
-                "SMT adds about {gain}, if all {cores} cores are as fast as the {measured} measured."
+                "SMT adds about {gain} if all {cores} cores are as fast as the {measured} measured."
             ),
         });
     }
@@ -70,7 +70,7 @@ fn describe_work(sizes: &[(&str, Work)], who: &String) -> Option<Text> {
             let (work, from, to) = (work.workload.to_owned(), Value::Bytes(from), Value::Bytes(to));
             text!("{work} ({from} to {to})").into()
         }
-        // Of the published work it is the name alone: that program did not run here.
+        // For published work, only the name is used: that program did not run here.
         _ if is_loop(work.workload) => Value::from(work.workload.to_owned()),
         _ => Value::from((*name).to_owned()),
     };

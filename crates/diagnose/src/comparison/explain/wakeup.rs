@@ -1,4 +1,4 @@
-//! Wake-up latency: the part of its difference that is due to idle states and timer slack, and other possible causes.
+//! Explains wake-up latency: the part of a difference due to idle states and timer slack, and other possible causes.
 
 use record::text::Value;
 use record::{Better, Metric, Template, metrics, text};
@@ -10,14 +10,14 @@ use crate::comparison::order::name_wakeup;
 use crate::comparison::ratio::differs_from_1;
 use crate::comparison::rows::{RowEntry, RowKey, find_wakeups};
 
-/// Causes of wake-up delays that can be disabled.
+/// The causes of wake-up delays that can be disabled.
 pub(in crate::comparison) const IDLE_STATES: Template =
     Template { code: "comparison-cause-idle-states", words: "idle states and timer slack" };
 
 /// Metrics in order of preference.
 const METRICS: &[Metric] = &[metrics::WAKEUP_LATENCY, metrics::WAKEUP_AVERAGE];
 
-/// The kind of wake-up latency to explain, on the untuned machine: ordinary tasks are preferred to real-time tasks.
+/// The kind of wake-up latency to explain, on the untuned machine: ordinary threads are preferred to real-time threads.
 pub(super) fn find_shared_wakeup<'a>(pair: &Pair<'a>) -> Option<(&'a RowKey, &'a RowEntry)> {
     METRICS.iter().find_map(|metric| {
         let rows = pair.base.rows.iter().filter(|(key, entry)| {
@@ -29,7 +29,7 @@ pub(super) fn find_shared_wakeup<'a>(pair: &Pair<'a>) -> Option<(&'a RowKey, &'a
     })
 }
 
-/// A kind of wake-up latency that both have, explained.
+/// Explains a kind of wake-up latency that both records have.
 pub(super) fn explain_wakeup(pair: &Pair, (key, entry): (&RowKey, &RowEntry)) -> Option<OneSided> {
     let (base, this) = (find_usable(pair.base, key)?, find_usable(pair.this, key)?);
     let speed = find_difference(this, base, Better::Lower)?;
@@ -37,7 +37,7 @@ pub(super) fn explain_wakeup(pair: &Pair, (key, entry): (&RowKey, &RowEntry)) ->
     let held_off = find_tuned(pair.base, key, entry).zip(find_tuned(pair.this, key, entry));
     let idle =
         held_off.filter(|(base, this)| are_comparable(this, base)).and_then(|(base_tuned, this_tuned)| {
-            // Their cost is what disabling them saves.
+            // Their cost is the time saved by disabling them.
             let cost = this.over_another(this_tuned, 1.0, "");
             let base_cost = base.over_another(base_tuned, 1.0, "");
             if !differs_from_1(&base_cost, &cost) {
@@ -70,7 +70,7 @@ pub(super) fn explain_wakeup(pair: &Pair, (key, entry): (&RowKey, &RowEntry)) ->
     ))
 }
 
-/// The same with idle states and timer slack disabled.
+/// The same latency with idle states and timer slack disabled.
 fn find_tuned<'a>(known: &'a Known, key: &RowKey, entry: &RowEntry) -> Option<&'a Datum> {
     find_wakeups(&known.rows, key.metric, entry.policy(), "tuned")
         .filter(|datum| entry.setting() == "as-is" && datum.unfit.is_none())

@@ -1,5 +1,5 @@
-//! Results of whole machines without a single-thread measurement: only the cores and the clock are known, and memory is the
-//! limit.
+//! Explains results of whole machines without a single-thread measurement: only the cores and the clock are known, and
+//! memory is assumed to be the limit.
 
 use record::comparison::{Cause, Explanation, HeldBack};
 use record::difference::MUCH;
@@ -14,10 +14,10 @@ use crate::comparison::Known;
 use crate::comparison::datum::Datum;
 use crate::comparison::rows::{RowKey, RowKind, Rows};
 
-/// Above this ratio, more cores should do more work.
+/// Above this ratio of cores, more work should be done.
 const MORE: f64 = 1.2;
 
-/// Explanations of results of all CPUs without those of one thread.
+/// Explanations of all-CPU results without single-thread results.
 pub(super) fn explain_machines(pair: &Pair) -> Vec<Option<OneSided>> {
     let of_all = |key: &RowKey| key.metric == metrics::WORKLOAD_THROUGHPUT && key.kind == RowKind::AllCpus;
     let rows = pair.base.rows.iter().filter(|(key, _)| of_all(key));
@@ -39,12 +39,12 @@ fn explain_machine(pair: &Pair, key: &RowKey, this: &Datum, base: &Datum) -> Opt
     let memory = memory::reach_cause(pair).or_else(|| memory::level_cause(pair));
     let causes = [memory, memory::devices_cause(pair), cores, memory::clock_cause(pair)];
     let mut causes: Vec<Cause> = causes.into_iter().flatten().collect();
-    // The parts of a cause are listed with memory's own explanation.
+    // The parts of a cause are listed in the separate explanation of memory.
     causes.iter_mut().for_each(|cause| cause.parts.clear());
     let work = &key.subject;
-    // More cores that do no more, on whichever side they are.
+    // More cores without more work, on either side.
     if speed.ln().abs() < MUCH && ratio.ln().abs() > MORE.ln() {
-        // What counts against the larger one explains it.
+        // The disadvantages of the larger machine explain this.
         sort_causes(&mut causes, 1.0 / ratio, true);
         let mut says = describe_no_more(pair, this, base, ratio);
         says.push(state_as_much(pair.this, work));
@@ -76,7 +76,7 @@ fn describe_no_more(pair: &Pair, this: &Datum, base: &Datum, ratio: f64) -> Text
     let shown = |datum: &Datum| figure(datum.value, &datum.unit);
     let (this_shown, base_shown) = (shown(this), shown(base));
     let figures = match this_shown == base_shown {
-        true => text!("as much work"),
+        true => text!("same work"),
         false => against(this_shown, base_shown),
     };
     let cores = Value::Factor(ratio);

@@ -1,4 +1,4 @@
-//! The effect of the causes on a result, in words, from the side of the faster machine.
+//! Sentences about the causes of a result, from the side of the faster machine.
 
 use record::comparison::{Cause, Explanation};
 use record::text::Value;
@@ -6,14 +6,14 @@ use record::{Template, Text, text};
 
 use super::{MUCH_LEFT, NO_CAUSE, Speed, differs};
 
-/// Causes that account for less than this share of a difference, on a logarithmic scale, explain little of it.
+/// Causes explain little of a difference if they account for less than this share, on a logarithmic scale.
 const LITTLE: f64 = 0.25;
 
-/// One cause.
+/// A single cause.
 const CAUSE: Template = Template { code: "comparison-cause", words: "Cause: {cause}." };
-/// The part that the causes do not explain.
+/// The part that is not explained by the causes.
 pub(crate) const REST: Template = Template { code: "comparison-rest", words: "Unexplained: {factor}." };
-/// The remainder if causes add up to more than the difference.
+/// The rest if the causes add up to more than the difference.
 pub(crate) const OVERSHOT: Template = Template {
     code: "comparison-overshot",
     words: "The causes add up to more than the difference; unexplained: {factor}.",
@@ -21,7 +21,7 @@ pub(crate) const OVERSHOT: Template = Template {
 /// The faster machine and the size of the difference.
 const FASTER: Template =
     Template { code: "comparison-faster", words: "{result}: {fast} is {times} as fast as {slow}." };
-/// The same with the mark for unreliable results.
+/// The same sentence with the mark for unreliable results.
 pub(crate) const FASTER_UNRELIABLE: Template = Template {
     code: "comparison-faster-unreliable",
     words: "{result}: {fast} is {times}? as fast as {slow} (based on an unreliable result).",
@@ -35,12 +35,12 @@ pub(crate) fn describe_speed(result: &Text, this: &String, base: &String, speed:
     text!(template, result, fast, times = Value::Factor(times), slow)
 }
 
-/// A factor from the side of the faster machine.
+/// Converts a factor to the side of the faster machine.
 fn towards_faster(e: &Explanation, factor: f64) -> f64 {
     if e.speed < 1.0 { 1.0 / factor } else { factor }
 }
 
-/// The share of the difference explained by causes that multiply up to it, on a logarithmic scale.
+/// The share of the difference explained by multiplying causes, on a logarithmic scale.
 fn explained_share(e: &Explanation) -> f64 {
     let left = e.unexplained.unwrap_or(1.0);
     (e.speed / left).ln() / e.speed.ln()
@@ -52,7 +52,7 @@ fn is_little(e: &Explanation) -> bool {
     e.adds_up && !e.causes.is_empty() && !against && (0.0..LITTLE).contains(&explained_share(e))
 }
 
-/// The rest after multiplying all causes; empty if it is small.
+/// The unexplained rest after multiplying all causes; empty if it is small.
 fn state_rest(e: &Explanation) -> Text {
     let Some(left) = e.unexplained.filter(|left| left.ln().abs() >= MUCH_LEFT && !e.causes.is_empty()) else {
         return Text::default();
@@ -61,7 +61,7 @@ fn state_rest(e: &Explanation) -> Text {
     text!(template, factor = Value::Factor(towards_faster(e, left)))
 }
 
-/// Parallel causes: the first if it explains the whole factor by itself, and the others.
+/// Splits independent causes: the first if it explains the whole factor by itself, and the others.
 fn split_lead(e: &Explanation) -> (Option<&Cause>, &[Cause]) {
     match e.causes.split_first() {
         Some((first, rest)) if differs(e.speed) && (first.factor / e.speed).ln().abs() < NO_CAUSE => {
@@ -71,12 +71,12 @@ fn split_lead(e: &Explanation) -> (Option<&Cause>, &[Cause]) {
     }
 }
 
-/// The causes in favor of the slower machine (`despite`), or the others, at most this many.
+/// At most this many causes in favor of the slower machine (`despite`) or of the faster one.
 fn list_side(causes: &[Cause], despite: bool, most: usize, say: impl Fn(&Cause) -> Text) -> Vec<Text> {
     causes.iter().filter(|cause| cause.despite == despite).take(most).map(say).collect()
 }
 
-/// The limits of the machine with more cores.
+/// Lists the limits of the machine with more cores.
 pub(crate) fn list_limits(causes: &[Cause], most: usize, say: impl Fn(&Cause) -> Text) -> Text {
     let causes = list_side(causes, false, most, say);
     if causes.is_empty() {
@@ -86,7 +86,7 @@ pub(crate) fn list_limits(causes: &[Cause], most: usize, say: impl Fn(&Cause) ->
     }
 }
 
-/// The part that the limits of the machine with more cores do not explain; limits overlap, so their joint effect is at most
+/// The part that the limits of the machine with more cores do not explain. Limits overlap, so their joint effect is at most
 /// their product.
 pub(crate) fn state_limits_rest(e: &Explanation) -> Text {
     let product = |despite: bool| {
@@ -100,18 +100,18 @@ pub(crate) fn state_limits_rest(e: &Explanation) -> Text {
     }
     let [promised, limits, rest] = [promised, limits, rest].map(Value::Factor);
     text!(
-        "Cores and clock allow {promised}; these limits reduce this gain by at most {limits}. \
+        "Cores and clock would allow {promised}; these limits reduce it by at most {limits}. \
          Unexplained: at least {rest}."
     )
 }
 
-/// Causes with the opposite effect.
+/// Lists causes with the opposite effect.
 pub(crate) fn list_opposing(causes: &[Cause], most: usize, say: impl Fn(&Cause) -> Text) -> Text {
     let causes = list_side(causes, true, most, say);
     if causes.is_empty() { Text::default() } else { text!("Opposite effects: {causes}.") }
 }
 
-/// A cause with its factor, from the side that it affects.
+/// A cause with its factor, from the affected side.
 pub(crate) fn with_own_factor(cause: &Cause) -> Text {
     with_factor(cause, cause.factor)
 }
@@ -126,17 +126,17 @@ pub(crate) fn with_figures(cause: &Cause) -> Text {
     text!("comparison-cause-figures", "{cause} ({figures})", cause = &cause.name, figures = &cause.says)
 }
 
-/// The causes of a result, each with its factor.
+/// Lists the causes of a result with their factors.
 pub(crate) fn list_factors(e: &Explanation) -> Text {
     list_causes(e, usize::MAX, |cause| with_factor(cause, towards_faster(e, cause.factor)))
 }
 
-/// The effect of the causes on a result, at most this many of each kind.
+/// Describes the causes of a result, at most this many of each kind.
 pub(crate) fn list_causes(e: &Explanation, most: usize, say: impl Fn(&Cause) -> Text) -> Text {
     if !e.adds_up {
         let (lead, others) = split_lead(e);
         let others = &others[..others.len().min(most)];
-        // Apart from the one cause that explains the whole factor, or with an unknown effect.
+        // Other causes are beside the one that explains the whole factor, or their effect is unknown.
         let beside = if lead.is_some() { "Not included in this factor" } else { "Effect not measured" };
         let of_side = |(slower, side): (bool, &'static str)| {
             let causes = list_side(others, slower, most, &say);
@@ -151,7 +151,7 @@ pub(crate) fn list_causes(e: &Explanation, most: usize, say: impl Fn(&Cause) -> 
             return text!("comparison-unexplained", "These results do not explain the difference.");
         }
         0 => Text::default(),
-        _ if is_little(e) => text!("comparison-little", "These causes explain only a little: {causes}."),
+        _ if is_little(e) => text!("comparison-little", "These causes explain only a small part: {causes}."),
         1 => text!(CAUSE, cause = causes.remove(0)),
         _ => text!("Causes, largest first: {causes}."),
     };

@@ -1,5 +1,5 @@
-//! Work with a known amount: clock × instructions per cycle ÷ instructions for one thread; cores × scaling × SMT yield
-//! for all CPUs.
+//! Explains work of a known amount. One thread: clock × instructions per cycle ÷ instructions. All CPUs: cores × scaling ×
+//! SMT yield.
 
 use std::collections::BTreeMap;
 
@@ -20,34 +20,34 @@ use crate::comparison::ratio::differs_from_1;
 use crate::comparison::row_names::count_threads;
 use crate::comparison::rows::{RowEntry, find_instructions_per_cycle};
 
-/// Instructions per cycle.
+/// The cause: instructions per cycle.
 pub(in crate::comparison) const INSTRUCTIONS_PER_CYCLE: Template =
     Template { code: "comparison-cause-ipc", words: "instructions per cycle" };
-/// Results derived from declared instruction counts.
+/// Results calculated from declared instruction counts.
 pub(in crate::comparison) const DECLARED: Template =
-    Template { code: "comparison-declared", words: "{figures}, as declared" };
-/// Instructions needed for the same work.
+    Template { code: "comparison-declared", words: "{figures} (declared)" };
+/// The cause: instructions needed for the same work.
 pub(in crate::comparison) const INSTRUCTIONS: Template =
     Template { code: "comparison-cause-instructions", words: "instructions for the same work" };
-/// The throughput of one thread.
+/// The cause: throughput of one thread.
 pub(in crate::comparison) const ONE_THREAD: Template =
-    Template { code: "comparison-cause-one-thread", words: "one thread alone" };
-/// Scaling to all CPUs if no step separates cores from siblings.
+    Template { code: "comparison-cause-one-thread", words: "single-thread speed" };
+/// The cause: scaling to all CPUs, if no thread count separates cores from siblings.
 pub(in crate::comparison) const SCALING_WITH_SIBLINGS: Template =
     Template { code: "comparison-cause-scaling-with-siblings", words: "scaling across cores, including SMT" };
 
 /// A workload's results in one record.
 pub(super) struct Work<'a> {
-    /// Its name.
+    /// The workload's name.
     pub(super) workload: &'a str,
-    /// The size of its blocks.
+    /// The block size.
     pub(super) bytes: Option<u64>,
-    /// Throughput, or time, of one thread.
+    /// Throughput or time of one thread.
     one: &'a Datum,
     timed: bool,
-    /// Whether the record confirms that the result is of one thread.
+    /// Whether the record confirms that the result is for one thread.
     alone: bool,
-    /// Throughput by threads.
+    /// Throughput by number of threads.
     pub(super) steps: BTreeMap<u64, Datum>,
     clock: Option<Clock>,
     ipc: Option<&'a Datum>,
@@ -59,16 +59,16 @@ pub(super) struct Work<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct OnCores {
     pub(super) threads: u64,
-    /// Throughput of one core.
+    /// Throughput per core.
     pub(super) rate: f64,
-    /// Whether these are all cores.
+    /// Whether these are all cores of the machine.
     pub(super) whole: bool,
 }
 
-/// Every workload that both sides have, explained.
+/// Explains every workload that both sides have.
 pub(super) fn explain_work(pair: &Pair) -> Vec<Option<OneSided>> {
     let (base, this) = (find_works(pair.base), find_works(pair.this));
-    // Blocks of several sizes are one work.
+    // Several block sizes count as one work.
     let mut shared: BTreeMap<&str, Vec<(&str, &Work, &Work)>> = BTreeMap::new();
     for (name, base) in &base {
         if let Some(this) = this.get(name) {
@@ -86,7 +86,7 @@ pub(super) fn explain_work(pair: &Pair) -> Vec<Option<OneSided>> {
     shared.into_iter().flat_map(explain).collect()
 }
 
-/// For work with several block sizes, the explanation closest to the median of all, with their spread and the omitted sizes.
+/// For work with several block sizes: the explanation closest to the median, with the spread and the omitted sizes.
 fn across_sizes(pair: &Pair, workload: &str, all: Vec<(Option<u64>, Option<OneSided>)>) -> Option<OneSided> {
     let mut all: Vec<(u64, OneSided)> =
         all.into_iter().filter_map(|(bytes, one)| Some((bytes.unwrap_or(0), one?))).collect();
@@ -122,10 +122,10 @@ fn across_sizes(pair: &Pair, workload: &str, all: Vec<(Option<u64>, Option<OneSi
     Some(one)
 }
 
-/// The workloads of a record measured with one thread (or a command, whose threads are its own), by their names (and sizes).
+/// The workloads of a record measured with one thread (or a command, which chooses its threads), by name (and size).
 pub(super) fn find_works<'a>(known: &'a Known) -> BTreeMap<&'a str, Work<'a>> {
     let mut of_one: BTreeMap<&str, (&RowEntry, bool)> = BTreeMap::new();
-    // A throughput precedes a time.
+    // Throughput is preferred to time.
     for (key, entry) in &known.rows {
         let timed = key.metric == metrics::WORKLOAD_TIME;
         if key.order == 0 && (timed || key.metric == metrics::WORKLOAD_THROUGHPUT) {
@@ -174,8 +174,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The largest step measured without siblings. A single thread shows nothing about scaling, and if the number of cores is unknown, so
-    /// is the extent of a step.
+    /// The largest step measured without siblings. A single thread shows nothing about scaling, and without a known number of cores, it is
+    /// unknown which steps used siblings.
     pub(super) fn on_cores(&self) -> Option<OnCores> {
         let (threads, datum) = self.steps.range(1..=self.cores.max(1)).next_back()?;
         let whole = *threads == self.cores;
@@ -185,19 +185,19 @@ impl<'a> Work<'a> {
     }
 }
 
-/// The clock read while a result was measured.
+/// The clock reported while a result was measured.
 fn reported_clock(m: &Measurement) -> Option<Datum> {
     let hz = m.detail.get(detail::CLOCK_HZ).filter(|hz| *hz > 0.0)?;
     Some(Datum::derived(hz, None, "Hz", format!("{} detail.clock_hz", crate::figures::locate_figure(m))))
 }
 
-/// Clock, instructions per cycle and instructions, as far as both records have them.
+/// The causes clock, instructions per cycle and instructions, if both records have them.
 fn core_causes(pair: &Pair, this: &Work, base: &Work) -> [Option<Cause>; 3] {
     let clocks = this.clock.as_ref().zip(base.clock.as_ref());
     let clock = clocks.and_then(|(this, base)| clock_cause(pair, this, base));
     let fit = |(this, base): &(&Datum, &Datum)| are_comparable(this, base) && differs_from_1(this, base);
-    // A value derived from declared instructions and the time only repeats the time: between runs on one machine nothing else could change
-    // it. Between two machines it shows how much of their difference is not the clock.
+    // A value derived from declared instructions and time only restates the time: between runs on one machine, nothing else can change it.
+    // Between two machines, it shows how much of the difference is not due to the clock.
     let declared = |(this, base): &(&Datum, &Datum)| this.declared || base.declared;
     let both = this.ipc.zip(base.ipc).filter(fit).filter(|both| !(pair.same_machine && declared(both)));
     let ipc = both.and_then(|(this, base)| {
@@ -208,7 +208,7 @@ fn core_causes(pair: &Pair, this: &Work, base: &Work) -> [Option<Cause>; 3] {
         let cause = cause(INSTRUCTIONS_PER_CYCLE, says, this.value / base.value, proof)?;
         Some(Cause { measured, ..cause })
     });
-    // Without instructions per cycle their number shows nothing about speed.
+    // Without instructions per cycle, the number of instructions shows nothing about speed.
     let both = this.instructions.as_ref().zip(base.instructions.as_ref()).filter(|_| ipc.is_some());
     let instructions =
         both.filter(fit).and_then(|(this, base)| figure_cause(pair, INSTRUCTIONS, this, base, Better::Lower));
@@ -220,7 +220,7 @@ fn explain_one_thread(pair: &Pair, name: &str, this: &Work, base: &Work) -> Opti
     let better = if timed { Better::Lower } else { Better::Higher };
     let speed = find_difference(this.one, base.one, better).filter(|_| timed == base.timed)?;
     let work = name.to_owned();
-    // How many threads a command has is its own choice, unless the record shows that it was one.
+    // A command chooses its number of threads, unless the record shows that it was one.
     let result = if timed && !(this.alone && base.alone) {
         text!("comparison-result-work", "{work}")
     } else {
@@ -241,7 +241,7 @@ fn explain_one_thread(pair: &Pair, name: &str, this: &Work, base: &Work) -> Opti
     Some(explain_by_factors(pair, result, speed, Text::default(), causes, judged))
 }
 
-/// The claim that instructions per cycle are the cause, if those in the record are not the program's.
+/// The claim that instructions per cycle are the cause, if the record's value is not the program's own.
 fn unfit_instructions(who: &String, ipc: &Datum) -> Option<Claim> {
     let (value, why) = (significant(ipc.value), ipc.unfit.as_ref()?);
     let why = text!("{value}, {why}");
@@ -249,13 +249,13 @@ fn unfit_instructions(who: &String, ipc: &Datum) -> Option<Claim> {
     Some(claims::build_claim(claim, Support::NotSupported, why))
 }
 
-/// One side's step of a workload, to be compared with the other's.
+/// One side's thread count of a workload, for comparison with the other side's.
 struct Step<'a> {
     threads: u64,
     all: &'a Datum,
     /// Number of cores on which the step ran.
     cores: f64,
-    /// As [`Work::on_cores`].
+    /// See [`Work::on_cores`].
     on_cores: Option<OnCores>,
     one: Option<&'a Datum>,
 }
@@ -288,7 +288,7 @@ impl<'a> Step<'a> {
     }
 }
 
-/// The steps to compare: the steps of all CPUs if both have them (and then `true`), otherwise the largest common step.
+/// The steps to compare: those of all CPUs if both have them (with `true`), otherwise the largest common step.
 fn find_steps<'a>(this: &'a Work, base: &'a Work) -> Option<(Step<'a>, Step<'a>, bool)> {
     if let (Some(this), Some(base)) = (Step::of_all_cpus(this), Step::of_all_cpus(base))
         && this.threads.max(base.threads) > 1
@@ -328,7 +328,7 @@ fn explain_all_cpus(pair: &Pair, name: &str, this_work: &Work, base_work: &Work)
     Some(explain_by_factors(pair, result, speed, Text::default(), causes, claims))
 }
 
-/// The scaling over several cores as a cause.
+/// The cause: scaling across cores.
 fn scaling_cause(this: &Step, base: &Step) -> Option<Cause> {
     let (own, others) = (this.on_cores?, base.on_cores?);
     let (share, base_share) = (own.rate / this.one?.value, others.rate / base.one?.value);
@@ -337,7 +337,7 @@ fn scaling_cause(this: &Step, base: &Step) -> Option<Cause> {
     cause(name, says, share / base_share, Vec::new())
 }
 
-/// The share of linear scaling with this many threads.
+/// Describes the share of linear scaling with this many threads.
 fn describe_scaling(share: f64, threads: u64) -> Text {
     let share = Value::Share(share);
     match threads {
@@ -346,7 +346,7 @@ fn describe_scaling(share: f64, threads: u64) -> Text {
     }
 }
 
-/// The gain from CPUs beyond the measured cores.
+/// The cause: gain from CPUs beyond the measured cores.
 fn siblings_cause(pair: &Pair, this: &Step, base: &Step) -> Option<Cause> {
     let (own, others) = (this.on_cores?, base.on_cores?);
     if this.threads <= own.threads && base.threads <= others.threads {
@@ -362,7 +362,7 @@ fn siblings_cause(pair: &Pair, this: &Step, base: &Step) -> Option<Cause> {
     Some(Cause { measured, ..cause(name, says, gain / base_gain, proof)? })
 }
 
-/// The gain from the CPUs of a step beyond the measured cores.
+/// Describes the gain from a step's CPUs beyond the measured cores.
 fn describe_siblings(step: &Step, cores: OnCores, factor: f64) -> Text {
     let (gain, measured) = (Value::Share(factor - 1.0), cores.threads);
     match (step.threads as f64 > step.cores, cores.whole) {
@@ -370,13 +370,13 @@ fn describe_siblings(step: &Step, cores: OnCores, factor: f64) -> Text {
         (false, false) => text!("{gain} from cores beyond the {measured} measured"),
         (true, true) => text!("SMT adds {gain}"),
         (true, false) => text!(
-            "SMT adds about {gain}, if all {cores} cores are as fast as the {measured} measured",
+            "SMT adds about {gain} if all {cores} cores are as fast as the {measured} measured",
             cores = step.cores.to_string()
         ),
     }
 }
 
-/// The throughput per core when all CPUs are busy, relative to a single thread, if no step in between separates cores from siblings.
+/// The cause: throughput per core with all CPUs busy, relative to a single thread, if no thread count separates cores from siblings.
 fn cores_and_siblings_cause(this: &Step, base: &Step) -> Option<Cause> {
     let (share, base_share) = (this.core_share()?, base.core_share()?);
     let says = text!(

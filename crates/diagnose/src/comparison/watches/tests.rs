@@ -1,4 +1,4 @@
-//! Watches that differ in one thing.
+//! Tests recordings that differ in one respect.
 
 use super::*;
 use record::Record;
@@ -6,7 +6,7 @@ use record::diagnosis::Bound;
 use record::document::Tool;
 use record::live::{CpuTimes, Probe};
 
-/// Seconds of a watch, every other of them bound by the second verdict in so many of ten.
+/// A recording of this many seconds, of which this many in ten have the second verdict.
 fn record(seconds: u32, second: &BoundBy, of_ten: u32, ns: f64) -> Record {
     let mut watch = Watch::default();
     for at in 0..seconds {
@@ -59,7 +59,7 @@ fn what_bound_it_more_often_is_the_answer() {
 
 #[test]
 fn no_share_changes_by_more_than_all_of_the_time() {
-    // Each is of one verdict first and of the other then: with so few blocks the interval is wider than what can be.
+    // Each recording changes its verdict once: with so few blocks, the interval is wider than any possible change.
     let turned = |first: u32| {
         let mut record = record(0, &BoundBy::Cpu, 0, 100.0);
         let mut watch = Watch::default();

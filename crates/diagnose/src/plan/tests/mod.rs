@@ -1,4 +1,4 @@
-//! Plans for machines of many shapes.
+//! Tests plans for machines of many shapes.
 
 mod places;
 mod published;
@@ -14,7 +14,7 @@ use record::{CpuList, Handover, Label, Labels, Measurement, Record, Text};
 use super::{PlanError, PlanRequest, TOOLS, plan};
 use crate::samples::{machine, measured};
 
-/// `nodes` of `cores` cores of `threads` siblings each, numbered as Linux does: all first siblings before the second ones.
+/// `nodes` with `cores` cores of `threads` siblings each, numbered like in Linux: all first siblings before the second ones.
 fn many(nodes: u32, cores: u32, threads: u32) -> Record {
     let mut record = machine(0);
     let all = nodes * cores;
@@ -81,7 +81,7 @@ fn says(sentences: &[Text], code: &str) -> bool {
     with_code(sentences, code).is_some()
 }
 
-/// What stands in a place of the sentence with this code.
+/// The value of a placeholder in the sentence with this code.
 #[track_caller]
 fn value<'a>(sentences: &'a [Text], code: &str, name: &str) -> &'a Value {
     let sentence = with_code(sentences, code).unwrap_or_else(|| panic!("no {code} in {sentences:?}"));
@@ -257,7 +257,7 @@ fn nodes_that_the_firmware_hides_are_named_with_what_they_would_gain() {
     assert!((share - 0.245).abs() < 0.001, "{plan:?}");
 }
 
-/// Gives each run of `size` CPUs a last-level cache.
+/// Gives each group of `size` consecutive CPUs a last-level cache.
 fn caches(record: &mut Record, size: u32) {
     let count = record.machine.cpus.len() as u32;
     for first in (0..count).step_by(size as usize) {
@@ -281,7 +281,7 @@ fn several_last_level_caches_on_a_node_are_a_level_of_their_own() {
             .with_label(Label::From, 0u32)
             .with_label(Label::To, to)
             .with_label(Label::Home, "from");
-        // By loads and stores everything takes twice as long, which is another way of handing over.
+        // With loads and stores, a different kind of handover, every transfer takes twice as long.
         let by = |how: Handover| place.clone().with_label(Label::Handover, how.word());
         record.measurements.push(measured("core_to_core.latency", by(Handover::Cas), ns));
         record.measurements.push(measured("core_to_core.latency", by(Handover::Store), 2.0 * ns));
@@ -302,7 +302,7 @@ fn several_last_level_caches_on_a_node_are_a_level_of_their_own() {
         pasted(&record_with(&record, 4), "numactl")[1],
         "numactl --physcpubind=4-7 --membind=0 COMMAND"
     );
-    // One cache a node is no level of its own, and neither is one a core.
+    // One cache per node is not a separate level, and neither is one per core.
     for size in [8, 1] {
         record.machine.caches.clear();
         self::caches(&mut record, size);
@@ -321,7 +321,7 @@ fn threads_decide_the_processes() {
     let filled = ["processes", "nodes"].map(|name| value(&cautions, "plan-nodes-filled", name));
     assert_eq!(filled, [&Value::Count(8), &Value::Count(4)]);
     assert_eq!((threads(8).processes.len(), threads(8).cautions.len()), (4, 0));
-    // More than a node has: over two.
+    // More threads than a node has CPUs: two nodes.
     let wide = threads(16);
     assert_eq!(wide.processes.iter().map(|p| p.nodes.to_string()).collect::<Vec<_>>(), ["0-1", "2-3"]);
     let one = threads(32);
@@ -330,7 +330,7 @@ fn threads_decide_the_processes() {
     let many = threads(64).cautions;
     let shared = ["threads", "cpus"].map(|name| value(&many, "plan-oversubscribed", name));
     assert_eq!(shared, [&Value::Count(64), &Value::Count(32)]);
-    // One process that fits on a node stays there.
+    // A single process that fits on a node stays there.
     let request = PlanRequest { processes: Some(1), threads: Some(6), ..PlanRequest::default() };
     let small = super::plan(&record, &request).unwrap();
     assert_eq!(
@@ -442,7 +442,7 @@ proptest! {
                 for snippet in &plan.snippets {
                     prop_assert!(TOOLS.contains(&snippet.tool.as_str()));
                     let lines = snippet.pieces.iter().flat_map(|piece| &piece.lines);
-                    // A list that is empty would bind to nothing.
+                    // An empty list would bind to nothing.
                     prop_assert!(lines.clone().all(|line| !line.ends_with('=') && !line.contains("= ")), "{snippet:?}");
                 }
             }

@@ -1,10 +1,10 @@
-//! Plans by where looks found the CPUs.
+//! Tests plans based on placement checks.
 
 use super::*;
 use crate::shape::samples::{self, looks_at};
 use record::shape::Contended;
 
-/// A guest of eight cores on one node, as Linux shows it, whose CPUs are there.
+/// A guest whose CPUs are at these places, although Linux reports eight cores on one node.
 fn guest(threads: u32, place: impl Fn(u32, u32) -> crate::shape::samples::Place) -> Record {
     samples::record_with(many(1, 8 / threads, threads), looks_at(8, 12, place))
 }
@@ -24,12 +24,12 @@ fn two_threads_never_share_a_core_that_linux_hides() {
     let plan = default(&hidden);
     assert_eq!(cpus(&plan), ["0,2,4,6"]);
     assert_eq!(plan.siblings.unwrap().why.code(), Some("plan-cores-by-looks"));
-    // Two processes have cores of their own, too.
+    // Two processes also have separate cores.
     assert_eq!(cpus(&record_with(&hidden, 2)), ["0,2", "4,6"]);
-    // Who asks for a thread on each CPU has them.
+    // A thread on each CPU is possible on request.
     let request = PlanRequest { processes: Some(1), threads: Some(8), ..PlanRequest::default() };
     assert_eq!(cpus(&super::super::plan(&hidden, &request).unwrap()), ["0-7"]);
-    // Where nobody looked, or what was seen was a visit, Linux is believed.
+    // Without placement checks, or if CPUs shared a core only briefly, Linux's topology is used.
     let mut unknown = hidden.clone();
     unknown.looks = None;
     assert_eq!(
@@ -53,14 +53,14 @@ fn measured_siblings_that_are_worth_it_are_used() {
 #[test]
 fn told_siblings_that_are_none_count_as_cores() {
     let mut told = guest(2, |_, cpu| (0, 0, cpu));
-    // Linux pairs 0 with 4, and so on.
+    // Linux reports CPUs 0 and 4 as siblings, and so on.
     for look in &mut told.looks.as_mut().unwrap().looks {
         look.contended.extend((0..4).map(|cpu| Contended { pair: (cpu, cpu + 4), slowdown: 1.02 }));
     }
     let plan = default(&told);
     assert_eq!((cpus(&plan), plan.siblings.clone()), (vec!["0-7".to_owned()], None));
     assert!(codes(&plan).contains(&"plan-siblings-not-confirmed"));
-    // As told: one of each pair is another thread of a core.
+    // As reported by Linux: each pair shares a core.
     let mut real = guest(2, |_, cpu| (0, 0, cpu % 4));
     assert_eq!(default(&real).siblings.unwrap().per_core, 2);
     real.looks = None;
@@ -78,15 +78,15 @@ fn a_process_for_each_hidden_package_whatever_their_sizes() {
         "{}",
         plan.summary
     );
-    // Interleaved numbers, a core of two CPUs in each, and fewer processes than domains.
+    // Interleaved numbers, two CPUs per core in each domain; then fewer processes than domains.
     let odd = guest(1, |_, cpu| (cpu % 2, 0, cpu % 4));
     assert_eq!(cpus(&default(&odd)), ["0,2", "1,3"]);
     assert_eq!(record_with(&odd, 1).processes[0].cpus, "0-3".parse().unwrap());
     let halves = guest(1, |_, cpu| (cpu / 4, 0, cpu));
     assert_eq!(crate::diagnose(&halves).plan.map(|plan| plan.processes.len()), Some(2));
-    // Domains that come and go bind nothing.
+    // Temporary domains are ignored.
     assert_eq!(default(&guest(1, |look, cpu| (u32::from(cpu == look % 8), 0, cpu))).processes.len(), 1);
-    // A cpuset of one domain has nothing to split.
+    // A cpuset within one domain is not split.
     let request = PlanRequest { cpus: Some("0-3".parse().unwrap()), ..PlanRequest::default() };
     assert_eq!(cpus(&super::super::plan(&halves, &request).unwrap()), ["0-3"]);
 }
@@ -100,14 +100,14 @@ fn a_plan_of_this_machine_has_the_looks_of_its_records() {
     crate::merge_records(&mut now, &[("a".to_owned(), older.clone())]);
     assert_eq!(cpus(&default(&now)), ["0,2,4,6"]);
     assert!(default(&now).sources.iter().any(|says| says.value("day") == Some(&Value::from("2026-11-20"))));
-    // Too few looks do not go over older ones that are enough.
+    // Too few checks do not replace older ones that suffice.
     let mut few = older.clone();
     few.looks.as_mut().unwrap().looks.truncate(1);
     few.diagnosis = crate::diagnose(&few);
     let mut now = many(1, 8, 1);
     crate::merge_records(&mut now, &[("b".to_owned(), few), ("a".to_owned(), older.clone())]);
     assert_eq!(cpus(&default(&now)), ["0,2,4,6"]);
-    // Of another number of CPUs they say nothing.
+    // They do not apply to a different number of CPUs.
     let mut fewer = many(1, 4, 1);
     crate::merge_records(&mut fewer, &[("a".to_owned(), older)]);
     assert_eq!(fewer.diagnosis.shape, None);

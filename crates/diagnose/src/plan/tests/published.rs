@@ -1,4 +1,4 @@
-//! Published machines with their published figures.
+//! Tests plans for published machines with their published results.
 
 use record::{Label, Labels, Record};
 
@@ -6,7 +6,7 @@ use record::text::Value;
 
 use super::{default, many, pasted, record_with, says, single, value};
 
-/// What an article has of a machine of four packages and 196 CPUs: time per element, local and remote.
+/// A machine as described in an article: number of packages and CPUs, and local and remote time per element.
 fn fan_noise(cpus: u32, packages: u32, local: f64, remote: f64) -> Record {
     let mut record = Record::new("0.0.0", String::new(), Vec::new());
     record.machine.counts.packages = Some(packages);
@@ -26,7 +26,7 @@ fn four_packages_whose_remote_memory_is_slow_get_four_processes() {
     let plan = default(&fan_noise(196, 4, 1.2, 1.85));
     assert_eq!(plan.summary.code(), Some("plan-process-per-node"));
     assert_eq!(plan.processes.iter().map(|p| p.threads).collect::<Vec<_>>(), [Some(49); 4]);
-    // A quarter of the accesses at 1.2 ns and the rest at 1.85, against all at 1.2.
+    // A quarter of the accesses at 1.2 ns and the rest at 1.85 ns, compared with all at 1.2 ns.
     let gain = &plan.gains[0];
     assert!((gain.factor - (0.25 * 1.2 + 0.75 * 1.85) / 1.2).abs() < 1e-9, "{gain:?}");
     assert_eq!(gain.interval, None);
@@ -46,7 +46,7 @@ fn words_for_local_and_remote_are_understood_too() {
         m.labels = Labels::new().with_label(Label::Op, "copy").with_label(Label::Node, word);
     }
     assert!((default(&record).gains[0].factor - 1.40625).abs() < 1e-9);
-    // Neither is known: the faster is the own node's.
+    // Neither node is known: the faster result counts as local.
     for m in &mut record.measurements {
         m.labels = Labels::new().with_label(Label::Op, "copy");
     }
@@ -82,7 +82,7 @@ fn a_column_of_published_latencies_stands_for_the_machine() {
     assert!(siblings.used && siblings.measured, "{}", siblings.why);
     assert_eq!(value(siblings.why.sentences(), "plan-siblings-add", "gain").to_string(), "13.1 %");
     assert_eq!(plan.processes[1].cpus.to_string(), "8-15,40-47");
-    // Two processes take the packages, by the distances.
+    // Two processes use one package each, according to the distances.
     let two = record_with(&record, 2);
     assert_eq!(two.processes.iter().map(|p| p.memory.to_string()).collect::<Vec<_>>(), ["0-1", "2-3"]);
     assert!(two.gains[0].factor < plan.gains[0].factor && two.gains[0].factor > 1.3);
@@ -90,7 +90,7 @@ fn a_column_of_published_latencies_stands_for_the_machine() {
 
 #[test]
 fn sixteen_nodes_in_two_packages_group_by_package() {
-    // Phytium FT-2500: the first row of its distances, continued alike.
+    // Phytium FT-2500: the first row of its distances; the other rows follow the same pattern.
     let near = [10, 20, 40, 30, 20, 30, 50, 40];
     let mut record = many(16, 8, 1);
     for node in &mut record.machine.nodes {
@@ -98,7 +98,7 @@ fn sixteen_nodes_in_two_packages_group_by_package() {
         node.distances =
             (0..16).map(|to| if to / 8 == id / 8 { near[(to ^ id) as usize % 8] } else { 100 }).collect();
     }
-    // Copy per element, cpu 7 to its own node and to the other package.
+    // Time per copied element, from CPU 7 to its own node and to the other package.
     for (node, ns) in [(0u32, 2.84), (10, 8.80)] {
         let place = Labels::new()
             .with_label(Label::Op, "copy")
@@ -108,7 +108,7 @@ fn sixteen_nodes_in_two_packages_group_by_package() {
     }
     let all = default(&record);
     assert_eq!(all.processes.len(), 16);
-    // A comparison and the finding give the same number.
+    // A comparison and the finding yield the same number.
     let reach = &crate::comparison::nodes::find_reaches(&record)[0];
     assert!((all.gains[0].factor - reach.ignoring()).abs() < 1e-9, "{:?} {reach:?}", all.gains);
     assert_eq!(all.gains[0].program, "memory-bound", "time per element is no latency");

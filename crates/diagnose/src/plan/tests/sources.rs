@@ -1,11 +1,11 @@
-//! Which record's figures a plan takes.
+//! Tests which record's results a plan uses.
 
 use record::{Label, Labels, Measurement, Record, RunMode, detail};
 
 use crate::merge_records;
 use crate::samples::add_curve;
 
-/// A record with one figure of what siblings add, which tells the records apart.
+/// A record with one SMT yield, which identifies the record.
 fn with_yield(value: f64, mode: Option<RunMode>) -> Record {
     let mut record = Record::new("0", String::new(), Vec::new());
     record.mode = mode;
@@ -18,7 +18,7 @@ fn with_yield(value: f64, mode: Option<RunMode>) -> Record {
     record
 }
 
-/// The figure that a plan takes of some records, the newest first.
+/// The result that a plan uses from several records, newest first.
 fn taken(records: &[Record]) -> Option<f64> {
     let mut now = Record::new("0", String::new(), Vec::new());
     now.conditions.before.thp = Some("madvise".to_owned());
@@ -108,7 +108,7 @@ fn what_a_command_did_is_not_what_the_machine_is_like() {
     assert_eq!(taken(&[of_command, with_yield(1.2, None)]), Some(1.2));
 }
 
-/// A plan of a machine of two siblings a core, with the figures of these records, the newest first.
+/// A plan for a machine with two siblings per core, with the results of these records, newest first.
 fn planned(records: &[(&str, Record)]) -> record::plan::Plan {
     let mut now = super::many(1, 2, 2);
     let named: Vec<(String, Record)> = records
@@ -124,7 +124,7 @@ fn planned(records: &[(&str, Record)]) -> record::plan::Plan {
     record::plan::Plan { sources, ..super::plan(&now, &super::PlanRequest::default()).unwrap() }
 }
 
-/// The record of a plan's first figures.
+/// The record from which a plan's first results are.
 fn source(plan: &record::plan::Plan) -> String {
     plan.sources[0].value("name").unwrap().to_string()
 }
@@ -138,7 +138,7 @@ fn a_plan_says_of_which_record_its_figures_are() {
     assert_eq!(source(&planned(&[("new", doubtful.clone()), ("old", sound.clone())])), "old");
     let empty = Record::new("0", String::new(), Vec::new());
     assert_eq!(source(&planned(&[("new", empty), ("old", sound)])), "old");
-    // In doubt in the only one that has it.
+    // The only record with the result is in doubt.
     let only = planned(&[("new", doubtful), ("old", with_yield(1.3, Some(RunMode::Quick)))]);
     let why = only.siblings.as_ref().unwrap().why.sentences();
     assert!(why.iter().any(|text| text.code() == Some("plan-gain-in-doubt")), "{why:?}");
@@ -168,7 +168,7 @@ fn doubt_about_small_working_sets_does_not_bring_back_an_older_figure_of_huge_pa
     newest.measurements.iter_mut().for_each(|m| m.doubt = Some("too noisy".into()));
     let (says, of) = huge_pages(&newest);
     assert!(says.contains("35 %") && of == "old", "{says}");
-    // An older quick run is no better.
+    // An older quick run is not better.
     let mut quick = curve(65.0);
     quick.mode = Some(RunMode::Quick);
     let plan = planned(&[("new", newest), ("old", quick)]);

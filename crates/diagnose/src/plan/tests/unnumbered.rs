@@ -1,11 +1,11 @@
-//! Machines whose records have the number of CPUs per core, but no CPU's core: lists of other tools.
+//! Tests machines whose records have the number of CPUs per core but not each CPU's core (other tools' output).
 
 use record::Record;
 use record::plan::Plan;
 
 use super::{PlanRequest, default, many, plan, says, value};
 
-/// What lscpu shows of `nodes` of `cores` cores of two CPUs each.
+/// lscpu's view of `nodes` with `cores` cores of two CPUs each.
 fn lists(nodes: u32, cores: u32) -> Record {
     let mut record = many(nodes, cores, 2);
     for cpu in &mut record.machine.cpus {
@@ -27,7 +27,7 @@ fn cpus(plan: &Plan) -> Vec<String> {
 
 #[test]
 fn processes_are_laid_out_on_cores_as_where_siblings_are_reported() {
-    // Hygon 5280 and Xeon E5-2682, with the layouts that their siblings give.
+    // Hygon 5280 and Xeon E5-2682, with the layouts that follow from their siblings.
     let hygon = plan_for(&lists(4, 8), 8, 4);
     assert_eq!(cpus(&hygon), ["0-3", "4-7", "8-11", "12-15", "16-19", "20-23", "24-27", "28-31"]);
     let xeon = plan_for(&lists(2, 16), 4, 8);
@@ -56,11 +56,11 @@ fn one_range_says_nothing_of_siblings() {
     let two = plan_for(&one, 2, 4);
     assert_eq!(cpus(&two), ["0-3", "8-11"]);
     assert!(says(&two.cautions, "plan-siblings-unknown") && two.siblings.is_none(), "{two:?}");
-    // All CPUs have all cores, whichever those are.
+    // All CPUs include all cores, whichever CPUs form a core.
     assert!(!names_siblings(&default(&one)), "{:?}", default(&one).cautions);
 }
 
-/// Whether a caution is about which CPUs are siblings.
+/// Whether a caution is about unknown siblings.
 fn names_siblings(plan: &Plan) -> bool {
     says(&plan.cautions, "plan-siblings-assumed") || says(&plan.cautions, "plan-siblings-unknown")
 }

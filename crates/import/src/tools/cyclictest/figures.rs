@@ -25,16 +25,16 @@ pub(super) struct Thread {
     pub line: PendingLine,
 }
 
-/// Latencies and how often each occurred, in the printed unit.
+/// Latencies in the printed unit, and the count of each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Distribution {
     counts: BTreeMap<u64, u64>,
-    /// Beyond the histogram.
+    /// The number of wake-ups beyond the histogram.
     pub overflow: u64,
 }
 
 impl Distribution {
-    /// Adds `count` times a latency.
+    /// Adds `count` occurrences of a latency.
     pub(super) fn add(&mut self, latency: u64, count: u64) {
         if count > 0 {
             let slot = self.counts.entry(latency).or_default();
@@ -93,7 +93,7 @@ impl Histogram {
             let inside = column.inside();
             Some(format!("the rows of the histogram add up to {inside} wake-ups, but # Total is {total}"))
         } else {
-            // The maxima have one more if all threads are summed up.
+            // With all threads summed, the line of maxima has one more value.
             let uneven = averages.len() != minima.len() || maxima.len() < minima.len();
             (uneven || overflows.is_empty()).then(|| "the last lines of the histogram are missing".to_owned())
         }
@@ -210,7 +210,7 @@ impl Seen {
     fn lines(&self, cpu: Option<u32>, of: &[&Thread], sink: &mut Sink) {
         let Some(first) = of.first() else { return };
         let ran: Vec<&&Thread> = of.iter().filter(|thread| thread.cycles > 0).collect();
-        // Together they form one result, of which a missing thread would be a part.
+        // The threads form one result, which would be wrong if a thread were missing.
         let gap = self.threads.keys().zip(0..).any(|(number, expected)| *number != expected);
         let why = match ran.first() {
             None => "no cycle completed, so there is no minimum, average or maximum",
@@ -278,7 +278,7 @@ impl Seen {
         let place =
             self.place(cpu, thread.and_then(|thread| thread.priority)).with_label(Label::Corrected, false);
         let apart = cpu.is_none() && self.distributions.len() > 1;
-        // The printed values are cut to whole units.
+        // Printed values are truncated to whole units.
         let bucket = |(latency, count): (&u64, &u64)| Bucket {
             from: ns(*latency),
             to: ns(latency.saturating_add(1)),

@@ -12,11 +12,11 @@ pub(super) fn read(document: &Document, seen: &mut Seen, sink: &mut Sink) {
     let Some(file) = document.value() else {
         return sink.withhold(metrics::WAKEUP_LATENCY, "the JSON file is truncated or damaged", line);
     };
-    // The colon within the key is rt-tests' own.
+    // rt-tests itself writes the colon within the key.
     let word = |key: &str| file.get(key).or_else(|| file.get(format!("{key}:"))).and_then(Value::as_str);
     if let Some(command) = word("cmdline") {
         seen.options = Options::read(command);
-        // The other programs of rt-tests write files of the same form.
+        // The other programs of rt-tests write files of the same format.
         if !seen.options.known {
             return sink.withhold(metrics::WAKEUP_LATENCY, format!("the file is from {command}"), line);
         }

@@ -1,7 +1,7 @@
 //! cyclictest: its lines for each thread, each wake-up (`-v`), the histogram (`-h`, `-H`) and JSON (`--json`), of all
 //! versions of rt-tests.
 //!
-//! Which results are comparable depends on whether CPUs were kept awake. If cyclictest reports that it set
+//! Results are comparable only if CPUs were in the same idle state. If cyclictest reports that it set
 //! `/dev/cpu_dma_latency` to 0, real-time threads, which have no timer slack, ran under the conditions that linespeed
 //! calls `tuned`. Ordinary threads kept their slack of 50 µs, which is neither `tuned` nor `as-is`, but `awake`.
 
@@ -20,7 +20,7 @@ use crate::reading::*;
 const LEAST_DIGITS: usize = 6;
 
 const LATENCY: &str = "/dev/cpu_dma_latency set to ";
-/// The beginning of its JSON, after the brace.
+/// The beginning of cyclictest's JSON, after the brace.
 const JSON: &str = "\"cmdline:\"|\"file_version\": ";
 
 /// cyclictest.
@@ -36,7 +36,7 @@ pub(super) const CYCLICTEST: Tool = Tool {
 
 fn opens(line: Line, command: Option<&Command>) -> bool {
     let text = line.text.trim();
-    // Every line of it begins with one of these.
+    // Every line that cyclictest prints begins with one of these.
     if !text.starts_with(|c: char| c.is_ascii_digit() || "T#p\"{WM".contains(c)) {
         return false;
     }
@@ -92,7 +92,7 @@ fn wake_up(text: &str) -> Option<(u32, u64, u64)> {
     fields.next().is_none().then_some((u32::try_from(thread).ok()?, cycle, latency))
 }
 
-/// A row of the histogram without anything above that identifies it: `000058 000003\t000004`.
+/// A row of a histogram whose header is missing: `000058 000003\t000004`.
 fn is_row(text: &str) -> bool {
     let number = |word: &str| word.len() >= LEAST_DIGITS && word.bytes().all(|b| b.is_ascii_digit());
     text.starts_with('0') && text.contains([' ', '\t']) && text.split_whitespace().all(number)
@@ -142,7 +142,7 @@ impl CyclicReader {
         Some(())
     }
 
-    /// Whether results were read, in which case a new beginning is another output.
+    /// Whether results were read; a new header then begins another output.
     fn begun(&self) -> bool {
         !self.seen.threads.is_empty()
             || !self.seen.histogram.columns.is_empty()
@@ -157,10 +157,10 @@ impl Reader for CyclicReader {
             return self.json.take(line, line.text, "\"\"");
         }
         if !self.begun() && (text == "{" || scan::begins(text, JSON)) {
-            // Its first lines may be outside of the opened output.
+            // The first lines of the JSON may precede the opened output.
             return self.json.take(line, &format!("{{{}", text.trim_start_matches('{')), "\"\"");
         }
-        // In most long outputs this is nearly every line.
+        // In most long outputs, nearly every line is a row of the histogram.
         self.in_histogram |= self.seen.histogram.columns.is_empty() && is_row(text);
         if self.in_histogram && self.row(line).is_some() {
             return Fit::Taken;

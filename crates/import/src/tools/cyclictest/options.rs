@@ -20,11 +20,11 @@ pub(super) struct Options {
     pub priority: Option<u64>,
     /// `--policy`.
     pub policy: Option<String>,
-    /// `-H`: the histogram has a column for all threads together.
+    /// `-H`: the histogram has a column for the sum of all threads.
     pub summed: bool,
 }
 
-/// Short options that take a value, in all versions; `-a` may.
+/// Short options with a value, in all versions; for `-a` the value is optional.
 const VALUED: &str = "abcdDFhHilopTytwPABC";
 
 /// Short forms of long options; cyclictest itself has no `Y`.

@@ -215,7 +215,7 @@ fn columns_without_a_blank_between_are_read_whole_or_not_at_all() {
         assert_eq!(figures(&import(&row(blanks))), whole, "{}", row(blanks));
     }
     let glued = row([""; 7]);
-    // A damaged label, or a unit, ends no number.
+    // A damaged label or a unit does not end a number.
     for (from, to) in [("1000000Min:", "1000000in:"), ("1000000Min", "1000000kMin"), ("5Act", "5 7Act")] {
         let imported = import(&glued.replace(from, to));
         assert!(

@@ -103,7 +103,7 @@ impl Raw {
     /// A line after `Header and Data:`.
     pub(super) fn line(&mut self, text: &str) {
         if let Some(from) = self.shown.take() {
-            // Before dmidecode 3 it was in quotation marks.
+            // Before dmidecode 3, the text was in quotation marks.
             let bare = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
             self.damaged |= printed(&self.strings[from..]).trim() != bare.trim();
         } else if text == "Strings:" {
@@ -120,7 +120,7 @@ impl Raw {
                 let own = &self.strings[..self.strings.len() - 1];
                 let from = own.iter().rposition(|byte| *byte == 0).map_or(0, |last| last + 1);
                 self.damaged |= from == own.len();
-                // A line of blanks does not count.
+                // Blank strings have no text line.
                 self.shown = Some(from).filter(|_| !printed(&own[from..]).trim().is_empty());
             }
         } else {
@@ -133,7 +133,7 @@ impl Raw {
         let [own_kind, length, low, high, ..] = *self.data.as_slice() else { return None };
         let strings = self.strings.iter().filter(|byte| **byte == 0).count();
         let fields = STRING_FIELDS.iter().find(|(kind, _)| *kind == own_kind).map_or(&[][..], |(_, at)| *at);
-        // If a string is missing, the others have other numbers.
+        // If a string is missing, later strings have wrong numbers.
         let has_all = fields.iter().filter_map(|at| self.data.get(*at)).all(|at| usize::from(*at) <= strings);
         let whole = u32::from(own_kind) == kind
             && usize::from(length) == self.data.len()
@@ -142,7 +142,7 @@ impl Raw {
             && has_all
             && !self.damaged
             && self.shown.is_none();
-        // One without strings ends in two zeros, one with strings in one more.
+        // A structure without strings ends in two zeros; after strings, one more zero follows.
         let end: &[u8] = if self.strings.is_empty() { &[0, 0] } else { &[0] };
         whole.then(|| [&self.data, self.strings.as_slice(), end].concat())
     }
@@ -180,7 +180,7 @@ pub(super) struct RawTable {
 }
 
 impl RawTable {
-    /// Takes a completed structure.
+    /// Adds a completed structure.
     pub(super) fn close(&mut self, raw: Option<&Raw>, handle: u32, kind: u32, origin: Origin) {
         self.first.get_or_insert_with(|| origin.clone());
         match raw.and_then(|raw| raw.bytes(handle, kind)) {

@@ -117,7 +117,7 @@ fn the_bytes_that_u_prints_tell_what_the_table_tells() {
     let quoted: String = T480_BYTES
         .lines()
         .map(|line| match line.trim_start_matches('\t') {
-            // Before dmidecode 3 strings were in quotation marks.
+            // Before dmidecode 3, strings were in quotation marks.
             "SK Hynix" => "\t\t\"SK Hynix\"\n".to_owned(),
             _ => format!("{line}\n"),
         })
@@ -130,7 +130,7 @@ fn tells_no_more(text: &str, whole: &Imported) {
     let machine = import(text).machine;
     for device in &machine.memory_devices {
         let known = whole.machine.memory_devices.iter().any(|known| {
-            // Channels follow from all devices together.
+            // Channels are derived from all devices together.
             let placed = record::machine::MemoryDevice {
                 channel: known.channel.clone(),
                 node: known.node,

@@ -23,7 +23,7 @@ pub(super) fn value_of(kind: &str, text: &str, command: Option<&Command>) -> Opt
         }
         "r" => whole(!text.is_empty()),
         "num" => number(parse_decimal(text).filter(|_| is_word)),
-        // A cut one has fewer digits.
+        // A truncated number has fewer decimals.
         "hundredths" => {
             let whole = text.split_once(['.', ',']).filter(|(_, fraction)| fraction.len() == 2);
             number(whole.and_then(|_| parse_decimal(text)))
@@ -46,7 +46,7 @@ pub(super) fn value_of(kind: &str, text: &str, command: Option<&Command>) -> Opt
             let digits = text.strip_prefix("0x").unwrap_or(text);
             u64::from_str_radix(digits, 16).ok().map(|value| Some(value.to_string()))
         }
-        // The requested kind of pages, whose sizes are unknown.
+        // The requested page type; the page size is unknown.
         "page" => scan::find(&[("MADV_NOHUGEPAGE", "base"), ("MADV_HUGEPAGE", "huge")], text)
             .map(|page| Some(page.to_owned())),
         "khz" => {
@@ -113,8 +113,8 @@ fn options_of_free(command: Option<&Command>) -> Option<&str> {
     })
 }
 
-/// The command of a row of `free` if it is not above it, by its sizes: no machine has another amount of memory in this unit. The kernel counts
-/// pages of at least 4 KiB.
+/// Infers the command of a row of `free` from its sizes if the text has no command: only one unit gives a plausible amount of memory. The
+/// kernel counts pages of at least 4 KiB.
 pub(super) fn assumed_command(row: &str, command: Option<&Command>) -> Option<Command> {
     const ROWS: &str = "Mem|Speicher|内存|Память|Pamięć";
     if !scan::begins(row, ROWS) || options_of_free(command).is_some() {

@@ -1,5 +1,5 @@
 //! Files of `/sys`, `/proc` and control groups quoted in texts: with the path at the start of each line, below their
-//! path, or below the command that prints them. They are read with the same code as on a machine itself.
+//! path, or below the command that prints them. The same code reads them as on the machine itself.
 
 mod kinds;
 mod patterns;
@@ -31,12 +31,12 @@ pub(super) const PATTERNS: &[Tool] = &[
     tool::<16>("numactl --show"),
 ];
 
-/// Files quoted by an output, each with its first line; the lines of their CPUs.
+/// Files quoted in an output, each with its first line; and the CPU lines read so far.
 #[derive(Debug, Default)]
 struct Found(BTreeMap<String, (String, PendingLine)>, HashSet<String>);
 
 impl Found {
-    /// A line of a file; after a path that ends in `+`, a further line, and after one that ends in `=`, another CPU's value, if it differs.
+    /// Adds a line of a file. A path that ends in `+` appends a line; one that ends in `=` adds another CPU's value, if it differs.
     fn add(&mut self, path: &str, text: &str, line: Line) {
         let (path, same) = path.strip_suffix('=').map_or((path, false), |path| (path, true));
         let (path, further) = path.strip_suffix('+').map_or((path, same), |path| (path, true));
@@ -44,7 +44,7 @@ impl Found {
         if !further && !is_long(path) && !path.contains('*') {
             known.clear();
         }
-        // The kernel separates CPUs by a blank line, which texts may lack.
+        // The kernel prints a blank line between CPUs, which may be missing in a text.
         if text.starts_with("processor") {
             known.push_str(if known.is_empty() || known.ends_with("\n\n") { "" } else { "\n" });
             self.1.insert(text.to_owned());
@@ -66,20 +66,20 @@ impl Found {
         if lists {
             known.truncate(known.trim_end().len());
             known.push_str(&format!(" {text}\n"));
-            // It is unknown whether the break split a word: without the last flag, the list counts as truncated.
+            // The break may have split a word: without the last flag, the list counts as truncated.
             *known = known.replace(" lahf_lm", "");
         }
         lists
     }
 
-    /// Whether a line is from another machine, or from the same one at a later time: a CPU or the memory for the second
-    /// time, another processor.
+    /// Whether a line is from another machine or from a later time: it repeats a CPU or the memory, or has another
+    /// processor.
     fn is_other(&self, path: &str, line: &str) -> bool {
         let Some((known, _)) = self.0.get(path) else { return false };
         let (key, value) = scan::pair(line).unwrap_or_default();
         match key {
             "processor" => self.1.contains(line),
-            // Arm has revisions in these names.
+            // On Arm, these names include revisions.
             "model name" => machine::text::field(known, key).is_some_and(|known| {
                 ["Intel", "AMD"].iter().any(|vendor| known.contains(vendor))
                     && known.split_whitespace().ne(value.split_whitespace())
@@ -100,8 +100,8 @@ impl Found {
                 }
                 continue;
             }
-            // The kernel prints `lm`, or otherwise `pni`, at the end of the first two groups of flags: a list without
-            // both was truncated.
+            // The first two groups of flags contain `lm` or at least `pni`: a list without both
+            // was truncated.
             let is_cut = |line: &str| {
                 line.starts_with("flags")
                     && !line.split(' ').any(|flag| scan::is_one_of(flag, "lm|pni|constant_tsc"))
@@ -109,13 +109,13 @@ impl Found {
             if path == "/proc/cpuinfo" && text.lines().any(is_cut) {
                 text = text.lines().filter(|line| !is_cut(line)).flat_map(|line| [line, "\n"]).collect();
             }
-            // Version 1 of control groups has times in nanoseconds.
+            // In version 1 of control groups, times are in nanoseconds.
             let path = match path == OWN_TIMES && text.contains("throttled_time") {
                 true => path.replace("/cpu.stat", "/cpu/cpu.stat"),
                 false => path,
             };
             if path.ends_with("/no_turbo") && text.lines().nth(1).is_some() {
-                let why = "turbo is off on some CPUs and on on others";
+                let why = "turbo is on for some CPUs and off for others";
                 sink.withhold("conditions.before.boost", why, line.line());
                 continue;
             }
@@ -138,7 +138,7 @@ impl Found {
 /// The times of a control group, unless a path is given.
 const OWN_TIMES: &str = "/sys/fs/cgroup/cpu.stat";
 
-/// Files of more than one line.
+/// Files with more than one line.
 const LONG: &str = "cpuinfo|meminfo|vmstat|stat|interrupts|cpu.stat|memory.stat|mountinfo|status|limits|cgroup|os-release|cpu|\
     memory|io|cpu.pressure|memory.pressure|io.pressure|schedstat|numastat";
 
@@ -166,7 +166,7 @@ fn is_line_of(path: &str, text: &str) -> bool {
 
 /// The full path of a file, if inspection could read it.
 fn absolute(word: &str) -> Option<String> {
-    // Hierarchies of control groups, version 1, have two names.
+    // Hierarchies of control groups version 1 have two names.
     let word = &word
         .replace("/clocksource*/", "/clocksource0/")
         .replace("/cpu,cpuacct/", "/cpu/")
@@ -202,7 +202,7 @@ fn stated<'t>(text: &'t str, folder: &str) -> Option<(String, Option<&'t str>)> 
     }
     let end = text.find([':', '=', ' ', '\t']).unwrap_or(text.len());
     let (path, rest) = text.split_at(end);
-    // Most lines name none.
+    // Most lines contain no file name.
     let named = !folder.is_empty() && rest.starts_with(':');
     (named || path.contains(['/', '.', '_'])).then_some(())?;
     let value = rest.trim_start_matches([' ', '\t']);
@@ -213,13 +213,13 @@ fn stated<'t>(text: &'t str, folder: &str) -> Option<(String, Option<&'t str>)> 
     let whole = absolute_from(folder, path)?;
     match value {
         "" if rest.is_empty() || rest == ":" => path.contains('/').then_some((whole, None)),
-        // Without a mark between them they would be prose.
+        // Several words are accepted only after a separator: otherwise, the line is prose.
         value if marked || !value.contains(' ') => Some((whole, Some(value))),
         _ => None,
     }
 }
 
-/// The directory of the command after this one, which ran in `folder`; empty if unknown.
+/// The working directory after this command, which ran in `folder`; empty if unknown.
 pub(crate) fn folder_after(folder: &str, command: &str) -> String {
     let changes = command.split([';', '&']).map(str::trim).filter_map(|part| part.strip_prefix("cd "));
     changes.fold(folder.to_owned(), |folder, to| {
@@ -251,7 +251,7 @@ fn absolute_from(folder: &str, word: &str) -> Option<String> {
     }
 }
 
-/// The directory of the files that a command prints with their names, as specified in the command.
+/// The directory, as specified in the command, of files printed with their names.
 fn named_from(command: Option<&Command>) -> String {
     let names = |command: &&Command| ["grep", "head", "tail"].iter().any(|name| command.text.contains(name));
     let folder = command.filter(names).map(|command| folder_after(&command.folder, &command.text));
@@ -262,7 +262,7 @@ fn named_from(command: Option<&Command>) -> String {
 fn asked(command: &Command) -> VecDeque<String> {
     let mut folder = command.folder.clone();
     let command = command.text.as_str();
-    // tee prints what it writes.
+    // tee prints its input, which it also writes to the file.
     if let Some((_, written)) = command.rsplit_once("tee ")
         && command.starts_with("echo ")
     {
@@ -288,7 +288,7 @@ fn asked(command: &Command) -> VecDeque<String> {
             folder = folder_after(&folder, part);
             continue;
         }
-        // Within a container or on another machine.
+        // The command runs in a container or on another machine.
         let away = scan::begins(
             part,
             "kubectl |docker |podman |ssh |wsl |wsl.exe |oc |lxc |nsenter |chroot |adb |pdsh |dsh |clush |srun |pssh ",
@@ -316,7 +316,7 @@ fn asked(command: &Command) -> VecDeque<String> {
     if stages.all(is_kept) { paths } else { VecDeque::new() }
 }
 
-/// The file of a line that identifies its file by itself, regardless of the lines above.
+/// The file of a line that identifies its file regardless of the lines above.
 fn self_described(text: &str) -> Option<&'static str> {
     let text = text.trim();
     let (key, value) = text.split_once([':', ' ', '\t']).unwrap_or((text, ""));
@@ -326,7 +326,7 @@ fn self_described(text: &str) -> Option<&'static str> {
     if key == "MemTotal" && value.ends_with(" kB") {
         return Some("/proc/meminfo");
     }
-    // The kernel has a blank before the colon, and lscpu none.
+    // The kernel prints a blank before the colon; lscpu does not.
     let (key, value) = text.split_once(':')?;
     let (name, known) =
         (key.trim_end(), "processor|vendor_id|model name|cpu MHz|microcode|CPU implementer|cpu family");
@@ -386,7 +386,7 @@ impl Reader for FilesReader {
         let path = self.current.take().or_else(|| self.asked.pop_front());
         let path = path.or_else(|| self_described(text).map(str::to_owned));
         let Some(path) = path else { return Fit::Over };
-        // The omission may contain CPUs.
+        // CPUs may have been omitted.
         if scan::is_elision(text) {
             self.found.add(&path, "processor : left out", line);
             return Fit::Taken;
@@ -403,7 +403,7 @@ impl Reader for FilesReader {
         if !is_line_of(&path, text)
             || after_blank && !path.ends_with("cpuinfo") && self.found.0.contains_key(&path)
         {
-            // The next requested file, or another output's line.
+            // The next requested file, or a line of another output.
             return match self.asked.is_empty() {
                 true => Fit::Over,
                 false => self.line(line, &mut Sink::new(&mut Default::default(), "", "")),

@@ -1,4 +1,4 @@
-//! Tools whose lines are described by patterns in `patterns.txt`; these list the files of `/sys` and `/proc` that a tool quotes, or its results.
+//! Tools whose lines are described by patterns in `patterns.txt`: each pattern specifies results or quoted files of `/sys` and `/proc`.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::OnceLock;
@@ -19,7 +19,7 @@ const LONGEST: usize = 1000;
 struct Pattern {
     opens: bool,
     counts: bool,
-    /// Words that the command must contain, or with `!` before them must not contain; none if no command is needed.
+    /// Words that the command must contain or, after `!`, must not contain; empty if no command is required.
     command: Vec<&'static str>,
     parts: Vec<Part>,
     /// The first byte of such lines, if it is the same for all.
@@ -49,7 +49,7 @@ struct Known {
     /// Programs whose command line counts as the tool's own; any program if none is listed.
     programs: Vec<&'static str>,
     patterns: Vec<Pattern>,
-    /// What a first line without a command may begin with; anything if this is empty.
+    /// Possible first bytes of a first line without a command; empty if any byte is possible.
     starts: Vec<u8>,
     /// The results made at the end of an output.
     figures: Vec<Figure>,
@@ -133,7 +133,7 @@ impl Pattern {
         let has = |word: &str| {
             words.iter().any(|known| known.trim_start_matches("/usr/bin/").eq_ignore_ascii_case(word))
         };
-        // Short options may stand together or before their value, and long ones may be cut.
+        // Short options may be combined or joined to their value, and long options may be abbreviated.
         let has_option = |option: &str| {
             let letter = option.trim_start_matches('-');
             words.iter().any(|word| match word.strip_prefix("--") {
@@ -146,7 +146,7 @@ impl Pattern {
             .all(|word| word.strip_prefix('!').map_or_else(|| has(word), |word| !has_option(word)))
     }
 
-    /// Whether a line may match this pattern, by its beginning; excludes most lines.
+    /// Whether the beginning of a line may match this pattern; a quick check that excludes most lines.
     fn may_be(&self, text: &str, command: Option<&Command>) -> bool {
         if !self.command.is_empty() && command.is_none() {
             return false;
@@ -172,7 +172,7 @@ impl Pattern {
     }
 }
 
-/// Whether the parts match the whole of `text`, with one blank for each blank; the values are added to `values`.
+/// Whether the parts match all of `text`, with exactly one blank per blank; adds the values to `values`.
 fn take(parts: &[Part], text: &str, command: Option<&Command>, values: &mut Values) -> bool {
     let Some((first, rest)) = parts.split_first() else { return text.is_empty() };
     let (name, kind) = match first {
@@ -194,7 +194,7 @@ fn take(parts: &[Part], text: &str, command: Option<&Command>, values: &mut Valu
         let fits = take(rest, &text[end..], command, values);
         if fits && !name.is_empty() {
             values.insert(name, value);
-            // Its wrapper is also in it.
+            // The command line also contains the wrapper.
             if kind == "command"
                 && let Some(under) = record::command_line::conditions(&text[..end])
             {
@@ -280,7 +280,7 @@ fn bits_of(value: &str, (high, low): (&str, &str)) -> Option<u64> {
 /// Labels from the command line above.
 fn of_command(command: Option<&Command>, programs: &[&str]) -> Values {
     let line = match programs {
-        // Without one of these words it is the text of a document.
+        // Without one of these words, the line is prose.
         [] => command
             .filter(|command| prompts::may_be_command(&command.text))
             .map(|command| CommandLine::read(&command.text)),
@@ -299,7 +299,7 @@ fn of_command(command: Option<&Command>, programs: &[&str]) -> Values {
         ("threads", Some(processes.to_string())),
         ("processes", Some(processes.to_string()).filter(|_| processes > 1)),
         ("size", size.map(|size| size.to_string())),
-        // `-t` walks at random and not along the stride, which prefetchers follow.
+        // `-t` accesses memory in random order; prefetchers follow the default stride.
         ("random", Some(if line.has("-t") { " -t" } else { "" }.to_owned())),
     ];
     known.into_iter().filter_map(|(name, value)| Some((name, Some(value?)))).collect()
@@ -311,7 +311,7 @@ pub(crate) const fn tool<const AT: usize>(name: &'static str) -> Tool {
         name,
         opens: |line, command| {
             let text = line.text.trim_start();
-            // Most lines begin otherwise than most patterns.
+            // A quick check that excludes most patterns.
             let may_open = |pattern: &&Pattern| {
                 pattern.opens
                     && pattern.first.is_none_or(|first| text.as_bytes().first() == Some(&first))
@@ -389,7 +389,7 @@ impl Reader for PatternReader {
             return Fit::Over;
         }
         self.seen.extend(pattern.once().map(|name| (name, line.into())));
-        // The head of a table, or a CPU, for the second time.
+        // The header or a CPU occurs for the second time.
         let cpu = values.get("cpu").cloned().flatten();
         let begins = pattern.opens && (cpu.is_some() || matches!(pattern.parts[..], [Part::Words(_)]));
         if begins && pattern.figures.is_empty() && !self.made.insert(format!("{pattern:p} {cpu:?}")) {

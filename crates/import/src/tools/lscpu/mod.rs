@@ -32,7 +32,7 @@ fn is_asked(command: Option<&Command>) -> bool {
 
 fn opens(line: Line, command: Option<&Command>) -> bool {
     let Some((label, value)) = split_label(line.text) else { return false };
-    // Other tools also print these labels: kernels and inxi the first, likwid-topology the others.
+    // Other tools also print these labels: the kernel and inxi print the first, likwid-topology the others.
     let loose = scan::is_one_of(label.text, "CPU|Cores per socket|Threads per core");
     match label.key {
         key::ARCHITECTURE if !loose => values::is_architecture(value),

@@ -10,7 +10,7 @@ use crate::reading::*;
 const CPU_COLUMNS: &str = "bogomips|cpu|core|socket|cluster|node|book|drawer|polarization|address|configured|online|\
     microcode|mhz|scalmhz%|maxmhz|minmhz|modelname|cache|";
 
-/// Those of `-C`.
+/// Columns of `-C`.
 const CACHE_COLUMNS: &str =
     "name|one-size|all-size|ways|type|level|alloc-policy|write-policy|phy-line|sets|coherency-size";
 
@@ -152,7 +152,7 @@ fn find<'a>(cells: &[(&str, &'a str)], name: &str) -> Option<&'a str> {
 fn take_cpu(cells: &[(&str, &str)], of_all: bool, line: Line, sink: &mut Sink) -> bool {
     let number = |name: &str| find(cells, name)?.parse::<u32>().ok();
     let Some(cpu) = number("cpu").filter(|cpu| *cpu <= record::cpu_list::MAX_CPU) else { return false };
-    // `-e` has the caches in one column, `-p` in one each.
+    // `-e` prints all caches in one column, `-p` one column per cache.
     let pairs = cells.iter().flat_map(|(names, numbers)| names.split(':').zip(numbers.split(':')));
     let hz = |name: &str| find(cells, name).and_then(facts::parse_mhz);
     sink.draft.facts.rows.push(CpuRow {

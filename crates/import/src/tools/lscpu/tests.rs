@@ -74,7 +74,7 @@ fn two_languages_in_one_list_are_read() {
     assert_eq!(machine.memory_bytes, Some(785_826 << 20));
     let l3 = machine.caches.iter().find(|cache| cache.level == 3).unwrap();
     assert_eq!((l3.bytes, l3.cpus.len()), (Some(36_608 << 10), 0));
-    // The list shows how many siblings a core has, but not which.
+    // The list shows the number of siblings of a core, but not their CPU numbers.
     assert!(machine.cpus.iter().all(|cpu| cpu.core.is_none() && cpu.package.is_none()));
     assert!(imported.coverage.iter().any(|part| part.what.starts_with("siblings")));
     let origin = &imported.import.inventory["machine.counts.packages"];
@@ -133,7 +133,7 @@ fn caches_of_a_kernel_that_tells_no_partitions_of_a_line_have_their_fields_all_t
         caches.iter().map(|cache| (cache.level, cache.bytes, cache.ways, cache.line)).collect();
     let first = (1, Some(64 << 10), Some(4), Some(64));
     assert_eq!(fields, [first, first, (2, Some(1 << 20), Some(8), Some(64))]);
-    // A missing cell moves no other into its column.
+    // A missing cell does not move other cells to its column.
     let moved = table.replace("  4 Data", " Data").replace("    8 Unified", "  Unified");
     let caches = import(&format!("{list}{moved}")).machine.caches;
     assert!(caches.iter().all(|cache| cache.ways.is_none() && cache.line.is_none()), "{caches:?}");
@@ -175,7 +175,7 @@ fn flags_go_on_where_a_mail_was_wrapped() {
         (imported.machine.processor.counter_invariant, imported.import.not_understood.lines),
         (Some(true), 1)
     );
-    // A value not among them may have been broken in two.
+    // An unknown value may have been split by a line break.
     assert_eq!(imported.machine.virtualization.hypervisor, None);
 }
 

@@ -7,7 +7,7 @@ use crate::cache_size::Printed;
 use crate::facts::{self, CacheFact, Fact, Lscpu, Values, key};
 use crate::reading::*;
 
-/// Longest text of flags that is kept.
+/// Longest saved text of flags.
 const LONGEST_FLAGS: usize = 32 << 10;
 
 /// Architecture names of kernels for processors that linespeed may encounter.
@@ -26,7 +26,7 @@ pub(super) struct List {
     pub(super) begun: bool,
     /// Whether the current kind of core has counts, plausible or not.
     counted: bool,
-    /// Whether its lists are masks (`--hex`), which are not read.
+    /// Whether its CPU lists are masks (`--hex`), which are not supported.
     masks: bool,
 }
 
@@ -41,7 +41,7 @@ impl List {
     pub(super) fn more_flags(&mut self, more: &str) {
         let flags = self.output.machine.0.get_mut(key::FLAGS).map(|fact| &mut fact.value);
         if let Some(flags) = flags.filter(|_| more.len() < LONGEST_FLAGS) {
-            // One may have been broken in two.
+            // The margin may have split a flag.
             self.output.cut_flags = true;
             *flags = format!("{flags} {more}");
         }
@@ -166,7 +166,7 @@ impl List {
 /// A value that is not read, and the reason.
 type Why = (String, String);
 
-/// A value in the form of records, clocks in Hz and switches as 0 and 1; `None` if it is empty, and why if it is impossible.
+/// A value in the format of records: clocks in Hz, switches as 0 and 1. `None` if it is empty; the reason if it is impossible.
 fn read(how: &str, value: &str) -> Result<Option<String>, String> {
     Ok(match how {
         "text" => Some(machine::text::clean_to(value, 1000)).filter(|text| !text.is_empty()),
@@ -187,7 +187,7 @@ fn read(how: &str, value: &str) -> Result<Option<String>, String> {
     })
 }
 
-/// A list of CPUs; masks of them (`--hex`) are not read.
+/// A list of CPUs; CPU masks (`--hex`) are not supported.
 fn cpus(value: &str) -> Result<CpuList, String> {
     let list = facts::parse_cpus(value).map_err(|error| error.to_string())?;
     if list.is_empty() { Err(format!("{value:.60} is not a CPU number")) } else { Ok(list) }

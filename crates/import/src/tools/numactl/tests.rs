@@ -17,9 +17,9 @@ fn nodes_memory_and_distances_are_read_and_lscpus_one_node_is_contradicted() {
     );
     assert_eq!(machine.cpus[95].node, Some(3));
     let contradiction = &imported.import.contradictions[0];
-    assert_eq!(contradiction.says, "lscpu shows 1 NUMA node, numactl 4; the record follows numactl");
+    assert_eq!(contradiction.says, "lscpu shows 1 NUMA node, numactl 4; the record uses numactl");
     assert_eq!(contradiction.origins.iter().map(|origin| origin.line).collect::<Vec<_>>(), [9, 22]);
-    // With one thread per core each CPU is a core.
+    // With one thread per core, each CPU is a core.
     assert_eq!(machine.cpus[5].core, Some(5));
     assert_eq!(machine.processor.firmware_name.as_deref(), Some("Kunpeng 920-4826"));
 }
@@ -55,7 +55,7 @@ fn ranges_of_cpus_are_those_that_are_listed_one_by_one() {
     );
     assert_eq!((nodes[1].bytes, nodes[1].distances.as_slice()), (Some(129_019 << 20), &[21, 10][..]));
     assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
-    // A list that stays unread is reported.
+    // An unreadable list is reported.
     let imported = import("available: 1 nodes (0)\nnode 0 cpus: 0-x\nnode 0 size: 1 MB\n");
     assert_eq!((imported.machine.nodes[0].cpus.len(), imported.import.withheld.len()), (0, 1));
 }

@@ -111,7 +111,7 @@ fn tables_of_keys_have_a_figure_for_each_work() {
         ]
     );
     assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
-    // A row of a document without the head.
+    // A row without a header, as in documents.
     let row = text.lines().nth(1).unwrap();
     assert_eq!(figures(&import(row)).len(), 4);
     let machine =
@@ -132,7 +132,7 @@ fn seconds_of_old_versions_are_no_rates() {
         imported.measurements.iter().map(|m| m.value()).collect::<Vec<f64>>()
     };
     assert_eq!(of("+F2:2:2048:3882.000000:60000.000000"), [3882.0, 60_000.0]);
-    // Up to 1.0.2: seconds of one.
+    // Up to 1.0.2: seconds per operation.
     assert!(of("+F2:2:2048:0.000250:0.000016").is_empty());
     assert_eq!(of("+F5:22:253:6434.653465:0.000155"), [6434.653465]);
     assert_eq!(of("+F5:22:253:0.000155:6451.612903"), [6451.612903]);

@@ -10,7 +10,7 @@ use crate::reading::*;
 const SAME: &str = "cpu-cycles=cycles|branch-instructions=branches|cs=context-switches|migrations=cpu-migrations|\
     faults=page-faults|idle-cycles-frontend=stalled-cycles-frontend|idle-cycles-backend=stalled-cycles-backend";
 
-/// If counts of an event in several groups differ by more than this share, they are doubtful, because each is
+/// Counts of an event in several groups are doubtful if they differ by more than this share, because each is
 /// extrapolated from a different time.
 const MOST_APART: f64 = 0.1;
 
@@ -21,7 +21,7 @@ struct Event {
     unit: String,
     /// The name in records.
     name: String,
-    /// `u` of `cycles:u`; only what selects a mode.
+    /// `u` of `cycles:u`; only letters that select a mode.
     mode: String,
 }
 
@@ -31,7 +31,7 @@ struct Slot {
     line: PendingLine,
     event: Event,
     part: Part,
-    /// Whether it has a count, and not only lines without one.
+    /// Whether any of its lines has a count.
     counted: bool,
     /// The total before the last value.
     before: f64,
@@ -40,7 +40,7 @@ struct Slot {
     last: Estimate,
     /// Difference between the counts of the groups, as a share.
     apart: f64,
-    /// Number of intervals with a line for it, counted or not, and the time of the last.
+    /// Number of intervals with a line for this event, counted or not, and the time of the last.
     seen: (u64, Option<f64>),
     /// Intervals with a count.
     intervals: u64,
@@ -122,7 +122,7 @@ impl Counts {
         (self.of_cpus() || clock("cpu-clock")).then_some(true).or(clock("task-clock").then_some(false))
     }
 
-    /// Whether single CPUs or groups of CPUs were counted, which perf does only when it counts all.
+    /// Whether single CPUs or groups of CPUs were counted, which requires system-wide counting.
     pub(super) fn of_cpus(&self) -> bool {
         self.counted().any(|slot| matches!(slot.part, Part::Cpu(_) | Part::Group(_)))
     }
@@ -131,7 +131,7 @@ impl Counts {
     pub(super) fn take(&mut self, counter: &Counter, line: Line, sink: &mut Sink) -> bool {
         let event = Event::read(&counter.event);
         // Without a unit, clocks are in nanoseconds, or up to Linux 3 in milliseconds with a
-        // fraction. Temperature is not a
+        // fraction. A temperature is not a
         // count.
         let is_clock = matches!(event.name.as_str(), "task-clock" | "cpu-clock");
         let printed = match counter.unit.as_str() {
@@ -157,7 +157,7 @@ impl Counts {
         true
     }
 
-    /// The line was not a counter line: further lines do not belong to the counter above.
+    /// Called after a line that is not a counter line: further lines do not belong to the counter above.
     pub(super) fn leave(&mut self) {
         self.last = None;
     }
@@ -248,7 +248,7 @@ impl Slot {
         }
         self.tail(counter, line, sink);
         if again {
-            // Another group's count of the same, not a further part of it.
+            // Another group's count of the same event, not an additional count.
             let apart = (self.last.value - former.value).abs() / former.value.max(self.last.value).max(1.0);
             self.apart = self.apart.max(apart);
             if self.last.coverage.unwrap_or(1.0) <= former.coverage.unwrap_or(1.0) {
@@ -271,7 +271,7 @@ impl Slot {
     /// The text after a count: the counting share, and for instructions their number per cycle.
     fn tail(&mut self, counter: &Counter, line: Line, sink: &mut Sink) {
         match counter.percent {
-            // Rounding of the two times may print a little over.
+            // Rounding of the two times may give slightly more than 100 %.
             Some(share) if (0.0..=100.5).contains(&share) => {
                 self.last.coverage = Some((share / 100.0).min(1.0))
             }
@@ -363,7 +363,7 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
         return sink.withhold(metrics::CORE_IPC, why, line);
     }
     let value = instructions.total() / cycles.total();
-    // With intervals it is the last one's.
+    // With intervals, the printed value covers only the last one.
     let stated = instructions.stated_ipc.filter(|_| instructions.intervals <= 1);
     let place = instructions
         .place(run)
@@ -394,7 +394,7 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
             );
         }
         let says = format!(
-            "perf stat states {stated} instructions per cycle, but its counts give {value:.3}; the record follows the counts"
+            "perf stat states {stated} instructions per cycle, but its counts give {value:.3}; the record uses the counts"
         );
         let origins = vec![sink.origin(line), sink.origin(cycles.line.line())];
         sink.contradict(says, origins);
@@ -402,7 +402,7 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
     sink.add_figure(with_run(m, run), line);
 }
 
-/// The clock while the command ran: its cycles divided by its CPU time. Undefined for a whole machine, because its CPUs are also idle.
+/// The clock while the command ran: its cycles divided by its CPU time. Undefined for a whole machine, because its CPUs may be idle.
 fn clocks(cycles: &Slot, clock: &Slot, run: &Run, sink: &mut Sink) {
     if run.system || run.unknown || clock.total() <= 0.0 || cycles.impossible {
         return;

@@ -49,7 +49,7 @@ fn opens(line: Line, command: Option<&Command>) -> bool {
     if text.contains(HEAD) || is_interval_head(text) || is_share() {
         return true;
     }
-    // In every layout a counter's line has letters and begins with a number, a part's name or a brace.
+    // In every layout, a counter's line contains letters and begins with a number, a part's name or a brace.
     if !text.trim_start().starts_with(|c: char| c.is_ascii_alphanumeric() || "<{".contains(c)) {
         return false;
     }
@@ -171,7 +171,7 @@ impl PerfReader {
     /// The subject of the results: counting a whole machine for a while (`-a sleep 10`) is not a workload, and an attached process is not the
     /// command that only set the duration.
     fn settle(&mut self) {
-        // Fields, JSON and intervals do not contain it themselves.
+        // Output of -x, -j and -I does not contain the command.
         if !self.head && self.command.is_none() {
             let system = self.counts.system();
             self.run.system = system == Some(true);
@@ -196,7 +196,7 @@ impl Reader for PerfReader {
             return Fit::Between;
         }
         if let Some(at) = text.find(HEAD) {
-            // With --summary the totals of all intervals follow them, as a separate output.
+            // With --summary, the totals follow the intervals as a separate output.
             if self.head || self.over || !self.counts.is_empty() {
                 return Fit::Over;
             }

@@ -50,7 +50,7 @@ fn a_power_of_7_on_four_machines_reads_as_published() {
     };
     assert_eq!(of(INTEL, "process"), (18.603323495, 2.19));
     assert_eq!(of(KUNPENG, "process"), (24.604603640, 1.84));
-    // These two counted the whole machine: not the IPC of bc.
+    // These two counted the whole machine, so the IPC is not that of bc.
     assert_eq!(of(HYGON, "system"), (26.729972414, 0.92));
     assert_eq!(of(PHYTIUM, "system"), (39.654819568, 0.43));
 }
@@ -154,7 +154,7 @@ fn intervals_add_up_and_their_sums_give_the_ipc() {
         500,000      instructions  #  0.50  insn per cycle\n";
     let imported = import(text);
     assert_eq!(the(&imported, "core.ipc source=pmu").samples, [1.25]);
-    // Long intervals weigh more.
+    // Longer intervals have more weight.
     let imported =
         import(&text.replace("1,000,000      cycles\n     2.0", "9,000,000      cycles\n     2.0"));
     assert_eq!(value(&imported, "core.ipc source=pmu"), 0.25);
@@ -163,7 +163,7 @@ fn intervals_add_up_and_their_sums_give_the_ipc() {
         "{text}^C     2.512345678        500,000      cycles\n     2.512345678        250,000      instructions\n"
     );
     assert_eq!(value(&import(&ended), "core.ipc source=pmu"), 1.1);
-    // From an interval with one of the two nothing follows.
+    // An interval with only one of the two counts is inconclusive.
     let cut = import(&format!("{text}     2.512345678        250,000      instructions\n"));
     assert!(!figures(&cut).iter().any(|f| f.starts_with("core.ipc")) && cut.import.withheld.len() == 1);
 }

@@ -30,14 +30,14 @@ pub(super) struct Counter {
 /// The counted part.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Part {
-    /// The command's, or the whole machine's.
+    /// The command or the whole machine.
     #[default]
     All,
-    /// One CPU's (`-A`).
+    /// One CPU (`-A`).
     Cpu(u32),
-    /// One socket's, die's, core's or node's: `S0-D0-C1`.
+    /// One socket, die, core or node: `S0-D0-C1`.
     Group(String),
-    /// One thread's (`--per-thread`): `comm-123`.
+    /// One thread (`--per-thread`): `comm-123`.
     Thread(String),
 }
 
@@ -50,7 +50,7 @@ pub(super) fn scale(unit: &str) -> Option<(f64, &'static str)> {
 /// Reads the line of a counter; `None` for any other line.
 pub(super) fn counter(text: &str) -> Option<Counter> {
     let mut counter = Counter::default();
-    // The tail follows the metric, or without one the event.
+    // The tail follows the metric or, without a metric, the event.
     let (left, right) = match text.split_once('#') {
         Some((left, right)) => (left, tail(right, &mut counter)),
         None => (tail(text, &mut counter), ""),
@@ -71,7 +71,7 @@ pub(super) fn counter(text: &str) -> Option<Counter> {
     let first = words.next()?;
     let (unit, event) = match scale(first) {
         Some(_) => (first, words.next()?),
-        // Up to Linux 4.17 the unit followed it: `task-clock (msec)`.
+        // Up to Linux 4.17, the unit followed the event: `task-clock (msec)`.
         None => (words.clone().next().map_or("", |word| word.trim_matches(['(', ')'])), first),
     };
     let unit = scale(unit).map_or("", |_| unit);
@@ -90,7 +90,7 @@ pub(super) fn counter(text: &str) -> Option<Counter> {
     Some(counter)
 }
 
-/// The line below that of a counter, with only a further metric and the end of the counter's line.
+/// The line after a counter's line, with only a further metric and the end of the counter's line.
 pub(super) fn continuation(text: &str) -> Option<Counter> {
     let mut counter = Counter::default();
     let comment = tail(text.trim_start().strip_prefix('#')?, &mut counter);
@@ -157,7 +157,7 @@ fn part(text: &str) -> Option<(Part, &str)> {
 }
 
 /// Whether a word may be the name of an event: `cycles`, `cpu_core/cycles/u`, `r01c2`, `L1-dcache-loads:u`. Text in square brackets is not part
-/// of it: perf 6.12 prints the PMU after it, `cpu-migrations [software]`. Neither is a unit moved to the next line by a margin: `0.107 CPUs
+/// of the name: perf 6.12 appends the PMU, `cpu-migrations [software]`. Neither is a unit that was wrapped to the next line: `0.107 CPUs
 /// utilized`.
 pub(super) fn is_event(word: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "_-:/.,=@+!{}~#*".contains(c);

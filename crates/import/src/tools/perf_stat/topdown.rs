@@ -34,7 +34,7 @@ fn category(text: &str) -> Option<&'static str> {
     let text = text.strip_prefix("tma_").unwrap_or(text);
     let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || "_ ".contains(c))).unwrap_or(text.len());
     let name = text[..end].trim_end().to_ascii_lowercase().replace([' ', '_'], "-");
-    // perf 5.11 to 6.2 have one mispredict.
+    // perf 5.11 to 6.2 print the singular, mispredict.
     let name = if name == "branch-mispredict" { "branch-mispredicts" } else { &name };
     CATEGORIES.split('|').find(|known| *known == name)
 }
@@ -57,7 +57,7 @@ fn row(text: &str, columns: usize) -> Option<(Vec<f64>, bool)> {
     Some((scan::all(words[front..].iter().copied(), share)?, front > 0))
 }
 
-/// Whether a line has a metric and no counter: `TopdownL1 (cpu_core)   #   17.4 %  tma_backend_bound`.
+/// Whether a line has a metric but no counter: `TopdownL1 (cpu_core)   #   17.4 %  tma_backend_bound`.
 pub(super) fn is_metric(text: &str) -> bool {
     ["%  tma_", "% tma_"].iter().any(|mark| text.contains(mark)) || text.starts_with("TopdownL")
 }
@@ -76,7 +76,7 @@ pub(super) struct Shares {
 const MOST: usize = 4096;
 
 impl Shares {
-    /// Whether the line is the head of a table, or a row of one.
+    /// Reads the head or a row of a table; returns whether the line is one of these.
     pub(super) fn take_table(&mut self, line: Line, sink: &mut Sink) -> bool {
         let text = line.text.trim();
         if let Some(columns) = head(text) {
@@ -94,7 +94,7 @@ impl Shares {
         true
     }
 
-    /// Whether the line has one.
+    /// Reads the share in a line; returns whether there is one.
     pub(super) fn take(&mut self, line: Line, sink: &mut Sink) -> bool {
         let text = line.text.trim();
         if scan::begins(text, "TopdownL|PipelineL") {
@@ -109,7 +109,7 @@ impl Shares {
         true
     }
 
-    /// Turns each share into a result; if a category has several, for intervals or groups of CPUs, none of them is for the whole run.
+    /// Converts each share to a result. A category with several shares, for intervals or groups of CPUs, has none for the whole run.
     pub(super) fn into_sink(self, run: &Run, sink: &mut Sink) {
         for (category, share, line) in &self.all {
             if self.all.iter().filter(|(other, ..)| other == category).count() > 1 {

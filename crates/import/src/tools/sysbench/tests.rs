@@ -8,7 +8,7 @@ const THREADS: &str = include_str!("../../../tests/texts/sysbench-1.0-threads.tx
 const OLD: &str = include_str!("../../../tests/texts/sysbench-0.5-cpu.txt");
 const OLTP: &str = include_str!("../../../tests/texts/sysbench-1.0-oltp.txt");
 
-/// A latency saved beside a rate, ms.
+/// A latency saved with a rate, ms.
 fn ms(m: &record::Measurement, name: &str) -> f64 {
     serde_json::to_value(&m.detail).unwrap()[name].as_f64().unwrap()
 }

@@ -35,7 +35,7 @@ impl<'a> Kept<'a> {
         Ok(Self { options, file, until: None, said: false })
     }
 
-    /// Writes the recording so far, if due; a failed write is retried because a full disk may have room later.
+    /// Writes the recording so far, if due; a failed write is retried, because a full disk may have space later.
     pub fn write_now_and_then(
         &mut self,
         keeping: &mut Keeping,

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::options::{Options, Plan};
 use crate::{files, output, sources};
 
-/// Maximum number of quick runs read for a plan: newer ones must not hide a normal run, which takes precedence.
+/// Maximum number of quick runs read for a plan: newer quick runs must not hide a normal run, which takes precedence.
 const MOST_QUICK: usize = 10;
 
 /// Prints the plan.
@@ -55,12 +55,12 @@ pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
 
 /// Conflicting parts of the command line.
 fn wrong(options: &Options, plan: &Plan) -> Option<String> {
-    // A dot is this machine.
+    // A dot means this machine.
     let named = plan.record.as_deref().filter(|record| *record != ".");
     Some(match (plan.verify, plan.command.as_slice(), named) {
         (false, [first, ..], _) => {
             let first = first.to_string_lossy();
-            format!("to run a command planned and unpinned, use linespeed plan --verify -- {first} …")
+            format!("to run a command as planned and unpinned, use linespeed plan --verify -- {first} …")
         }
         (false, ..) if options.measuring.quiet_machine => {
             "--quiet-machine requires --verify: otherwise linespeed plan measures nothing".to_owned()
@@ -71,7 +71,7 @@ fn wrong(options: &Options, plan: &Plan) -> Option<String> {
             format!("--verify runs the command on this machine: omit {record}, or --verify and the command")
         }
         (true, ..) if plan.tool.is_some() => {
-            "--verify prints a measured result, --as only lines to paste: omit one of the two".to_owned()
+            "--verify prints a measured result, --as only lines to paste: omit one of them".to_owned()
         }
         (true, [], _) => {
             "nothing to run; use linespeed plan --verify -- COMMAND ({threads}: threads per process)"
@@ -95,7 +95,7 @@ fn refused(plan: &Plan, wish: &PlanRequest, error: &PlanError) -> Failure {
 fn nothing_to_paste(tool: &str, plan: &record::plan::Plan) -> Failure {
     let there: Vec<&str> = plan.snippets.iter().map(|snippet| snippet.tool.as_str()).collect();
     let why = match there.as_slice() {
-        [] => "this layout is the same as no binding".to_owned(),
+        [] => "this layout requires no binding".to_owned(),
         tools => format!("the tool cannot express this layout; available: {}", tools.join(", ")),
     };
     Failure::Cannot(format!("nothing to paste for {tool}: {why}"))

@@ -32,7 +32,7 @@ pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Fail
     {
         how.push(quiet);
     }
-    // Before any process is started, and the last to go.
+    // Created before any process is started, and dropped last.
     let guard = Guard::new(None);
     let how_to_run = RunOptions {
         rounds: plan.repeat as usize,
@@ -75,7 +75,7 @@ pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Fail
 
 impl LayoutObserver for Shown<'_> {
     fn trial_done(&mut self, seconds: f64) {
-        self.verbose(&format!("trial done; all rounds take about {}", units::figure(seconds, "s")));
+        self.verbose(&format!("trial done; all rounds will take about {}", units::figure(seconds, "s")));
         self.begin_runs(seconds);
     }
 

@@ -32,12 +32,12 @@ const MOST_RECORDS: usize = 5;
 /// Sampling time for busy processes.
 const LOOK: Duration = Duration::from_millis(300);
 
-/// Inspects all knobs, or the specified ones. For --fail-on, a knob that adds noise counts as a warning.
+/// Inspects all knobs, or only the specified knobs. For --fail-on, a knob that adds noise counts as a warning.
 pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8, Failure> {
     let tree = Tree::new(root);
     let context = prepare_context(root, &tree, options.measuring.cpus.as_ref(), Purpose::Command)?;
     let mut rows = audit(&context, names);
-    // Nothing of a captured machine can be measured, and who wants no report wants the exit code alone.
+    // A captured machine cannot be measured, and without a report only the exit code matters.
     let seen = root.is_live() && !options.out.quiet_output;
     let stop = signals::install();
     let busy = (seen && rows.iter().any(|row| row.knob.name == "others")).then(|| busy::sample_load(LOOK));
@@ -48,7 +48,7 @@ pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8,
     if let Some(signal) = stop.signal() {
         return Ok(signal_code(signal));
     }
-    // Who runs beside comes first among equals: the other knobs only keep him away.
+    // Other processes are listed first among equals: the other knobs only keep them away.
     let weight = |row: &AuditRow| {
         let name = row.knob.name;
         noise.find_worth(name).weight() + if name == "others" { 1e-3 } else { 0.0 }
@@ -67,7 +67,7 @@ pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8,
             busy: busy.as_ref().map(|busy| (busy, context.online.len())),
             captured: !root.is_live(),
             left: left.as_ref(),
-            // Who names knobs wants to know of them alone.
+            // If knobs are specified, only those are inspected.
             named: !names.is_empty(),
         };
         draw(screen, &seen, options.out.all || options.out.verbose);

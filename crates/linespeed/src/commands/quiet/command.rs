@@ -18,7 +18,7 @@ use crate::options::{Options, Quiet};
 use crate::progress::{name_processes, say_left};
 use crate::{files, output};
 
-/// Runs the command; returns its exit code. With `--json`, the outcome is printed once, however the command ended.
+/// Runs the command; returns its exit code. With `--json`, the outcome is printed once, regardless of how the command exited.
 pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u8, Failure> {
     if !options.out.json {
         return attempt(options, quiet, names, &mut Vec::new());
@@ -39,7 +39,7 @@ pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u
     let text = format!("{reported:#}\n");
     match (&destination, &options.out.output) {
         (Some(path), _) => files::write(path, &text)?,
-        // --output -: the user wants it beside what the command prints.
+        // With --output -, the user wants the result on the command's standard output.
         (None, Some(_)) => output::print(&text)?,
         (None, None) => output::print_error(&text),
     }
@@ -55,7 +55,7 @@ fn attempt(
     let stop = signals::install();
     let mut tuned = tuned_session::begin(options, names, Purpose::Command)?;
     tuned.outcomes().clone_into(outcomes);
-    // After the guardian, which has to outlive what this one ends.
+    // Created after the guardian, which has to outlive the processes ended here.
     let guard = Guard::new(None);
     if let Some(signal) = stop.signal() {
         tuned.end();
@@ -68,7 +68,7 @@ fn attempt(
     let env = [guard.variable()];
     let spec = Spec { env: &env, gate: true, ..Spec::new(&quiet.command) };
     let mut child = tuned.spawn(&spec).map_err(Failure::Refused)?;
-    // Who takes all knobs as they come has not asked for this one.
+    // Without specified knobs, the user has not requested this one.
     if (names.contains(&"nice") || options.out.verbose || options.out.json)
         && let Some(limits) = nice_scope_limit(&Tree::new(&Root::live()))
     {
@@ -100,7 +100,7 @@ fn refuse_named(tuned: &TunedSession, names: &[&'static str]) -> Result<(), Fail
     Err(Failure::Cannot(format!("{missing}; the command was not run, and all settings are unchanged")))
 }
 
-/// Is notified of the command's exit; later signals are meant for linespeed.
+/// Called when the command exits; later signals are meant for linespeed.
 struct Ending;
 
 impl Watcher for Ending {
@@ -109,6 +109,6 @@ impl Watcher for Ending {
     }
 
     fn left(&mut self, left: &[Process]) {
-        say_left(&name_processes(left), "the knobs stay set until then; Ctrl-C ends the wait");
+        say_left(&name_processes(left), "the knobs stay set until then; Ctrl-C stops waiting");
     }
 }

@@ -62,7 +62,7 @@ fn refuse_idle(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Resu
     if let (true, Some(Form::Markdown)) = (runs, options.out.form()) {
         return Err(Failure::usage("standard output belongs to the command: omit --markdown, or use --json"));
     }
-    // A proof of a command takes a CPU by itself.
+    // A proof of a command selects a CPU by itself.
     let proves = quiet.prove && quiet.command.is_empty();
     let turns = quiet.apply || quiet.dry_run || proves || runs;
     let idle =
@@ -82,7 +82,7 @@ fn refuse_idle(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Resu
 /// The canonical names of knobs; an unknown one is rejected with the nearest suggestion.
 fn names(given: &[String]) -> Result<Vec<&'static str>, Failure> {
     let all = KNOBS.iter().map(|knob| knob.name);
-    // A command without -- is taken for a knob.
+    // A command without a preceding -- is parsed as a knob.
     let unknown = |name: &String| {
         let words = unknown_name("knob", name, all.clone());
         Failure::Usage(format!("{words}; to run a command, put it after --: linespeed quiet -- {name}"))

@@ -17,7 +17,7 @@ use ::drawn::knob_changes;
 
 /// `--restore`: restores the settings left by an earlier session.
 pub(super) fn restore(options: &Options) -> Result<u8, Failure> {
-    // A signal in the middle is heard after the end.
+    // A signal that arrives during the restore is handled afterwards.
     let stop = signals::install();
     let restored = restore_leftover(&tuned_session::caller())?;
     let root = Root::live();

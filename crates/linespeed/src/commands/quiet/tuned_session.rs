@@ -71,7 +71,7 @@ pub fn for_measuring(options: &Options) -> Result<Option<TunedSession>, Failure>
     Ok(Some(tuned))
 }
 
-/// Reports the knobs set, if requested, and those not set, unless output is off.
+/// Reports the set knobs, if requested, and the knobs that could not be set, unless output is off.
 pub fn tell(options: &Options, tuned: &TunedSession) {
     if options.out.quiet_output || options.out.json {
         return;

@@ -54,7 +54,7 @@ pub(super) struct Repeat<'a> {
 pub(super) fn repeat(job: &Job, repeat: Repeat, options: &Options, stop: &Stop) -> Result<Runs, Failure> {
     let Repeat { runs: repeat, warmup, prepare, mut looker } = repeat;
     let mut runs = Runs { done: Vec::new(), refused: None, interrupted: None, looks: None };
-    let mut tell = |left: &[Process]| say_left(&name_processes(left), "Ctrl-C ends the wait");
+    let mut tell = |left: &[Process]| say_left(&name_processes(left), "Ctrl-C stops waiting");
     let all = warmup + repeat;
     let mut input = SharedInput::of_runs(all);
     for number in 0..all {
@@ -84,7 +84,7 @@ pub(super) fn repeat(job: &Job, repeat: Repeat, options: &Options, stop: &Stop) 
         output::verbose(&options.out, &format!("{kind} {}: {took}", number + 1));
         runs.interrupted = run.note_signal(stop);
         looker.iter_mut().for_each(|looker| looker.look_when_due(true));
-        // What a signal cut short is shown when it is all that there is, and else left out.
+        // An interrupted run is omitted, unless it is the only run.
         if number >= warmup && (runs.interrupted.is_none() || runs.done.is_empty()) {
             runs.done.push(run);
         }

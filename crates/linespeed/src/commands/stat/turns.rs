@@ -32,7 +32,7 @@ pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]
     let usable = chosen.len().max(1);
     let mut measuring = Measuring::of_command(options, true, true)?;
     measuring.beside = None;
-    // After the guardian, which has to outlive what this one ends.
+    // Created after the guardian, which has to outlive the processes ended here.
     let guard = Guard::prepared(None);
     let env = [guard.variable()];
     let in_turn = |(at, argv)| InTurn {
@@ -49,10 +49,10 @@ pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]
     let looker = Looker::new(&measuring.found.machine, &chosen);
     let mut heard = Heard { options, commands: argvs.len(), looker };
     let done = turns::run_in_turn(request, &mut heard);
-    // It ends beside our own work on what was seen.
+    // It ends while linespeed evaluates the results.
     guard.dismiss();
     let ended = match &done.ended {
-        // Half of what was asked for, under other conditions, is nothing.
+        // Half of the requested runs under different conditions are not comparable.
         Some((failed @ Trouble::Prepare { .. }, _)) => return Err(Failure::Cannot(failed.to_string())),
         Some((Trouble::Stopped(signal), _)) => Ended::Interrupted { signal: *signal },
         Some((why, _)) => Ended::Failed { reason: why.to_string() },
@@ -72,7 +72,7 @@ pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]
     let (record, destination) = measuring.finish(outcome, |_| {})?;
     tell_failures(&done, &measured.names, options.out.redact);
     let turns = record.diagnosis.turns.as_ref();
-    // The time of a command that failed is not that of its work, and half of the rounds hold nothing.
+    // A failed command did not do its work, so its time is meaningless; half of the rounds prove nothing.
     let gate = terms.map(|terms| match (&record.ended, turns) {
         (Ended::Complete, _) if code(&done) != 0 => Err("a command failed".to_owned()),
         (Ended::Complete, Some(turns)) => gate::held(diagnose::gate_turns(turns, terms)),
@@ -162,7 +162,7 @@ impl Observer for Heard<'_> {
     }
 
     fn waits_for(&mut self, processes: &[Process]) {
-        say_left(&name_processes(processes), "Ctrl-C ends the wait");
+        say_left(&name_processes(processes), "Ctrl-C stops waiting");
     }
 
     fn leaves_pipe(&mut self) {

@@ -100,7 +100,7 @@ pub(super) fn measure_taken(
     let alone = Summary::from_samples(&alones).median;
     let reported = share.interval.is_some() && share.median.is_finite();
     if !reported {
-        let why = text!("other programs ran in too many of the reserved time slices");
+        let why = text!("other processes ran in too many of the reserved time slices");
         context.degrade("bandwidth taken", why);
     }
     let (threads, op, stores) = (group.cpus.len(), stream.op, stream.stores);
@@ -116,7 +116,7 @@ enum Means {
     Weight,
 }
 
-/// Finds a method that works here by trying them; if none works, this is reported.
+/// Tries the methods and returns the first that works here; reports if none works.
 fn find_means(context: &mut Context, group: &Group, parts: &[Part], stream: &Stream) -> Option<Means> {
     let why = match run_alone(Means::Priority, group, parts, stream) {
         Ok(_) => return Some(Means::Priority),
@@ -126,7 +126,7 @@ fn find_means(context: &mut Context, group: &Group, parts: &[Part], stream: &Str
         return Some(Means::Weight);
     }
     let reason = text!(
-        "bandwidth lost to other programs was not measured, because SCHED_FIFO is not permitted: {why}"
+        "bandwidth lost to other processes was not measured, because SCHED_FIFO is not permitted: {why}"
     );
     context.degrade_with_remedy("bandwidth taken", reason, os::fifo_remedy());
     None

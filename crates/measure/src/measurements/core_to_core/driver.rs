@@ -194,7 +194,7 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// The results of a pair: one per home node with given pages and per hand-over method.
+    /// The results of a pair: one for each home node with available pages and each hand-over method.
     pub(crate) fn pair(
         &mut self,
         from: u32,

@@ -20,9 +20,9 @@ pub(crate) enum TopologyClass {
     Die,
     /// A package.
     Package(Option<u32>),
-    /// Only the machine.
+    /// Only the machine is shared.
     OtherPackage(Option<u32>),
-    /// The machine has no information.
+    /// The machine provides no information.
     Unknown,
 }
 

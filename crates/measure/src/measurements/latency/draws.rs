@@ -81,8 +81,8 @@ pub(super) fn sample_again(
     }
 }
 
-/// A set on separate base pages, read once. `None` if it cannot be created in time or is on another node: samples from
-/// other nodes would not belong to this point.
+/// A set on separate base pages, read once. `None` if it cannot be created in time or is on another node, because samples
+/// from other nodes would not belong to this point.
 fn make_set(bytes: usize, cpu: u32, context: &mut Context) -> Option<Curve> {
     let node = context.node_of(cpu);
     let (cycle, _) = Cycle::new(bytes, Page::Base, node).ok()?;

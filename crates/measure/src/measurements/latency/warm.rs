@@ -1,4 +1,4 @@
-//! Brings the caches to the state in which an endless chase through a working set would leave them.
+//! Brings the caches to the state that results from an endless chase through a working set.
 
 use std::time::{Duration, Instant};
 
@@ -33,7 +33,7 @@ fn at_least(bytes: usize, page: usize) -> u64 {
     (PAGE_LAPS * bytes.div_ceil(page)) as u64
 }
 
-/// Seconds that [`warm`] may need in addition to reading the set once, for planning a curve.
+/// Seconds that [`warm`] may need in addition to reading the set once; used for planning a curve.
 pub(super) fn settling(bytes: usize, page: usize, depth: Depth) -> f64 {
     if bytes <= SMALL {
         return 0.0;

@@ -187,7 +187,7 @@ fn make(node: u32, builder: u32, bytes: u64, deadline: Instant, stop: &Stop) -> 
     Ok(column)
 }
 
-/// Creates all columns at the same time within `seconds`. Failed ones are reported in the coverage.
+/// Creates all columns at the same time within `seconds`. Failed columns are reported in the coverage.
 pub(crate) fn build(
     context: &mut Context,
     rows: &[Row],

@@ -35,7 +35,7 @@ impl NodeCoverage {
         }
     }
 
-    /// Adds that the node's memory is not measured at all, and why.
+    /// Adds that the node's memory is not measured at all, with the reason.
     pub(crate) fn add_skipped(&mut self, node: u32, why: Unavailable) {
         let reason = text!("memory not measured: {why}", why = why.reason);
         self.add(node, Unavailable { reason, ..why }.into_skipped(""));

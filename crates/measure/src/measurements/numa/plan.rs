@@ -74,7 +74,7 @@ pub(crate) fn rows(machine: &Machine, cpus: &CpuList) -> Vec<Row> {
         .collect()
 }
 
-/// The reason why there is nothing to compare, if so.
+/// The reason why there is nothing to compare, if any.
 pub(crate) fn impossible(machine: &Machine, cpus: &CpuList) -> Option<Unavailable> {
     if machine.nodes.len() < 2 {
         return Some(text!("one node: all memory is local").into());

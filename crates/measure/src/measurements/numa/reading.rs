@@ -28,7 +28,7 @@ pub(crate) struct Read {
 pub(crate) struct Terms {
     /// Time for which all threads read, s.
     pub window: f64,
-    /// Number of samples in it.
+    /// Number of samples in this time.
     pub slices: usize,
     /// Maximum wait for a thread that gets no CPU time.
     pub patience: Duration,

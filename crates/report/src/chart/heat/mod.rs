@@ -1,5 +1,5 @@
-//! A matrix as described by a report, drawn as a shaded table on the page (`page/heat.rs`) and as shaded results on the terminal (`terminal`):
-//! slower is darker. Its results are also shown in words or as a table, so that the shades are not required.
+//! A matrix of a report, drawn as a shaded table on the page (`page/heat.rs`) and as shaded results on the terminal (`terminal`):
+//! slower cells are darker. The results are also shown in words or as a table, so the shades are not essential.
 
 pub(crate) mod terminal;
 
@@ -8,7 +8,7 @@ use record::units;
 use crate::table::Table;
 use crate::text::range;
 
-/// If all cells differ by less than this share, they have one shade.
+/// If all cells differ by less than this share, they have the same shade.
 const ALIKE: f64 = 0.05;
 
 /// One row or column.
@@ -16,7 +16,7 @@ const ALIKE: f64 = 0.05;
 pub(crate) struct Head {
     /// Its name, short: a number.
     pub name: String,
-    /// Its group, which is the same for neighbors that belong together: `node 3`. Empty if there is none.
+    /// Its group (`node 3`), which adjacent rows or columns can share. Empty if there is none.
     pub group: String,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Heat {
     pub title: String,
     /// Unit of the values: `ns`, `B/s`.
     pub unit: &'static str,
-    /// Whether the larger value is the slower one.
+    /// Whether larger values are slower.
     pub lower_is_better: bool,
     /// The meaning of rows: `requesting node`.
     pub down: String,
@@ -37,7 +37,7 @@ pub(crate) struct Heat {
     pub rows: Vec<Head>,
     /// The columns.
     pub columns: Vec<Head>,
-    /// Whether cells on the diagonal exist: a node has local memory, but a CPU is not a pair.
+    /// Whether cells on the diagonal exist: a node has local memory, but a CPU does not form a pair with itself.
     pub diagonal: bool,
     /// The values by row; `None` if not measured.
     pub cells: Vec<Vec<Option<f64>>>,
@@ -83,7 +83,7 @@ impl Heat {
         super::bounds(self.values().map(|(_, _, value)| value))
     }
 
-    /// How the values are shaded, with at most this many shades.
+    /// The shading of the values, with at most this many shades.
     pub(crate) fn shading(&self, most: usize) -> Shading {
         let (low, high) = self.bounds().unwrap_or((1.0, 1.0));
         let shades = if high > low * (1.0 + ALIKE) { most.max(1) } else { 1 };
@@ -100,8 +100,8 @@ impl Heat {
         let mut values: Vec<f64> = self.values().map(|(_, _, value)| value).collect();
         values.sort_by(f64::total_cmp);
         if self.unit == "ns" {
-            // Latencies stay in ns up to five digits: people compare them with results in ns. Beyond, no result is longer
-            // than four.
+            // Latencies are in ns up to five digits, because people compare them with results in ns. Beyond that, results have
+            // at most four digits.
             let most = values.last().copied().unwrap_or(1.0);
             let fits = |scale: f64| most < scale * if scale > 1.0 { 1e4 } else { 1e5 };
             return steps.iter().find(|(scale, _)| fits(*scale)).copied().unwrap_or((1e9, "s"));

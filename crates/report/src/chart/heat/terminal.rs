@@ -1,4 +1,4 @@
-//! A matrix in characters: each result is followed by its shade, so that color is not needed.
+//! A matrix in characters: each result is followed by its shade, so color is not required.
 
 use super::Heat;
 use crate::paint::{Span, Tone};
@@ -6,7 +6,7 @@ use crate::text::{pad_left, width};
 
 /// Shades behind a result, fast to slow.
 const SHADES: [&str; 5] = [" ", "░", "▒", "▓", "█"];
-/// Shown on the diagonal, if it is not a pair.
+/// Shown on the diagonal if a CPU or node does not form a pair with itself.
 const ITSELF: &str = "\\";
 /// Maximum number of columns; larger matrices are summarized first.
 pub(crate) const MOST: usize = 16;
@@ -20,7 +20,7 @@ pub(crate) fn draw(heat: &Heat, columns: usize) -> Option<Vec<Vec<Span>>> {
     let names = heat.rows.iter().map(|head| width(&head.name)).max().unwrap_or(0);
     let cells = heat.written();
     let texts = heat.columns.iter().map(|head| &head.name).chain(cells.iter().flatten());
-    // One column more for the shade, and one for the gap while there is room.
+    // One additional column for the shade, and one for the gap if there is room.
     let roomy = texts.map(|text| width(text)).max().unwrap_or(0) + 2;
     let fits = |cell: &usize| names + 1 + cell * heat.columns.len() <= columns;
     let cell = [roomy, roomy - 1].into_iter().find(fits)?;
@@ -39,7 +39,7 @@ pub(crate) fn draw(heat: &Heat, columns: usize) -> Option<Vec<Vec<Span>>> {
                     spans.push(Span::new(tone(shade), SHADES[shade]));
                 }
                 None => {
-                    // Not blank: the fastest results have no shade, and a small map has no results.
+                    // Missing cells are not blank, because the fastest results have no shade and a small map has no results.
                     let sign = if heat.is_cell(row, column) { "·" } else { ITSELF };
                     spans.push(Span::quiet(format!("{} ", pad_left(sign, cell - 1))));
                 }
@@ -70,7 +70,7 @@ pub(crate) fn legend(heat: &Heat) -> String {
     parts.join(", ")
 }
 
-/// The tone of a shade, which only repeats the information in the character.
+/// The color of a shade, which only repeats the information in the character.
 fn tone(shade: usize) -> Tone {
     match shade {
         0 | 1 => Tone::Quiet,

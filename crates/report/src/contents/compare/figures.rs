@@ -83,7 +83,7 @@ fn few(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
             format!("#{}", if watches { "change" } else { "speed" }),
         ]);
         if watches || single {
-            // Beside one other, of recordings it is what a reader looks for first: names are broken before it goes.
+            // For two records or recordings, readers look for it first, so names are wrapped before it is omitted.
             let mark = |is_optional| if is_optional { "?" } else { "" };
             let words = if watches { "" } else { "difference" };
             heads.push(format!("{}#95 % interval", mark(!(watches && single))));
@@ -125,7 +125,7 @@ fn few(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
 fn verdict(c: &Comparison, row: &Row, cell: &Cell, base: &str, other: &str) -> String {
     let who = if cell.slower == Some(true) { base } else { other };
     match (&cell.verdict, cell.slower) {
-        // A result in doubt does not show by how much.
+        // An unreliable result does not show the size of a difference.
         (Some(Verdict::Costs { .. }), _) if row.cells.iter().any(|cell| cell.doubt.is_some()) => {
             format!("{who} faster?")
         }
@@ -133,7 +133,7 @@ fn verdict(c: &Comparison, row: &Row, cell: &Cell, base: &str, other: &str) -> S
         (Some(Verdict::NotResolved { smaller_than }), _) => {
             format!("same (±{})", percent(units::bound(*smaller_than)))
         }
-        // Nobody can add samples to what another tool printed.
+        // Samples cannot be added to another tool's output.
         (Some(Verdict::TooNoisy { rounds_needed: Some(more) }), _)
             if !c.subjects.iter().any(|subject| subject.imported) =>
         {
@@ -206,7 +206,7 @@ fn many(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
         let values: Vec<f64> = all.iter().map(|(value, _)| *value).collect();
         let (Some(least), Some(most)) = (all.first(), all.last()) else { continue };
         let (best, worst) = if row.better == Some(Better::Higher) { (most, least) } else { (least, most) };
-        // Single results have a ratio and no noise to hold it against.
+        // Single results have a ratio, but no noise estimate to compare it with.
         let judged = |cell: &Cell| {
             !matches!(cell.verdict, None | Some(Verdict::NotMeasurable { .. })) || cell.slower.is_some()
         };

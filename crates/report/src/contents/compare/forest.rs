@@ -13,14 +13,14 @@ use crate::text::range;
 const MOST: usize = 40;
 /// Minimum factor that the scale covers on either side.
 const LEAST: f64 = 1.25;
-/// Maximum factor of the scale: larger factors are drawn at its end.
+/// Maximum factor of the scale; larger factors are drawn at the end.
 const FURTHEST: f64 = 50.0;
 /// Factors labeled below, if there is room.
 const TICKS: [f64; 19] = [
     0.001, 0.01, 0.05, 0.1, 0.2, 0.5, 0.8, 0.9, 1.0, 1.1, 1.25, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0,
     1e4,
 ];
-/// Minimum distance between two of them.
+/// Minimum distance between two labels.
 const APART: f64 = 0.14;
 
 /// A speed and its interval, if both sides have results: above 1, the subject is faster than the baseline, whether higher or lower values
@@ -51,7 +51,7 @@ pub(crate) fn forest(c: &Comparison) -> Bars {
         })
         .filter(|(_, cells)| !cells.is_empty())
         .collect();
-    // What differs most stands first, what is no difference last.
+    // The largest differences are first; rows without a difference are last.
     let effect = |(row, cells): &(&Row, Vec<(usize, &Cell)>)| {
         let each = cells
             .iter()
@@ -69,7 +69,7 @@ pub(crate) fn forest(c: &Comparison) -> Bars {
             .max(high.min(ratio * ratio))
             .max((1.0 / low).min(1.0 / (ratio * ratio)))
     });
-    // A dot at the end stands whole.
+    // A dot at the end is drawn completely.
     let most = (most * 1.05).min(FURTHEST);
     let at = |factor: f64| factor.ln() / (2.0 * most.ln()) + 0.5;
     for (row, cells) in rows {
@@ -104,7 +104,7 @@ pub(crate) fn forest(c: &Comparison) -> Bars {
             });
             figures.push((times(ratio), mark));
         }
-        // The mark of a single one stands behind its bar's.
+        // The mark of a single result follows the mark of its bar.
         bar.figure = match figures.as_slice() {
             [(only, _)] => only.clone(),
             several => {

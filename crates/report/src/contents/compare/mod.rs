@@ -60,7 +60,7 @@ fn letter(c: &Comparison, index: usize) -> Option<char> {
     (long && c.subjects.len() <= COLUMNS).then(|| char::from(b'A' + (index % 26) as u8))
 }
 
-/// A paragraph: one that starts with a result is capitalized, but the name of a record stays unchanged.
+/// A paragraph: the first letter is capitalized, unless it belongs to the name of a record.
 pub(crate) fn paragraph(says: &Text) -> String {
     let first = says.sentences().first();
     let opens_with_result =
@@ -91,7 +91,7 @@ pub(crate) fn subjects(c: &Comparison) -> Section {
             parts.push(format!("{word} {}", day.unwrap_or(whole.trim_end_matches('Z'))));
         }
         if subject.newest {
-            // Of a long path a line holds the end alone.
+            // Only the end of a long path is shown.
             let file = subject.source.rsplit('/').next().unwrap_or(&subject.source);
             parts.push(format!("record {file}"));
         }
@@ -155,7 +155,7 @@ fn differences(c: &Comparison) -> Block {
             true => (0..c.subjects.len()).map(|index| label(c, index)).collect(),
             false => vec!["values".to_owned()],
         };
-        // A name that begins like a mark of a column is not one.
+        // A name that begins like a column mark is not a mark.
         let heads = [vec![title.to_owned()], own].concat();
         let mut table = Table::new(title, None, heads.iter().map(|head| head.trim_start_matches(['#', '?'])));
         for difference in c.differences.iter().filter(|difference| difference.kind == kind) {

@@ -9,7 +9,7 @@ use crate::contents::{Block, Part, Section};
 
 /// Maximum number of explanations shown; the rest is in the JSON.
 const MOST: usize = 8;
-/// Maximum number of what-ifs shown.
+/// Maximum number of projected speeds shown.
 const MOST_WHAT_IF: usize = 12;
 /// Maximum number of rankings shown.
 const MOST_ORDERS: usize = 12;
@@ -38,7 +38,7 @@ pub(super) fn explanations(c: &Comparison) -> Block {
 fn from_baseline(explanation: &Explanation) -> bool {
     let first = explanation.causes.first();
     let slower = first.is_some_and(|first| (first.factor > 1.0) == first.despite);
-    // What makes the one with more cores slow stands first.
+    // The causes of the slower per-core speed come first.
     slower != explanation.held_back.is_some()
 }
 
@@ -57,7 +57,7 @@ fn causes(explanation: &Explanation) -> Section {
     };
     for cause in &explanation.causes {
         add(cause, "");
-        // Parts have no parts of their own.
+        // Parts have no subparts.
         cause.parts.iter().for_each(|part| add(part, "- "));
     }
     if let Some(left) =
@@ -84,12 +84,12 @@ pub(super) fn what_if(c: &Comparison) -> Block {
 
 /// The positions in the rankings.
 pub(super) fn orders(c: &Comparison) -> Block {
-    // A single order is the answer already.
+    // A single ranking is already the answer.
     if c.orders.len() == 1 && !c.answer.is_empty() {
         return Block::default();
     }
     let mut section = Section::new("Orders");
-    // Of many records the orders in which somebody lies far from the others are what one looks for.
+    // For many records, the interesting rankings are those with outliers.
     let far = |order: &&record::comparison::Order| order.ranks.iter().any(|rank| rank.outlier);
     let many = c.subjects.len() > COLUMNS;
     let shown: Vec<_> = c.orders.iter().filter(far).chain(c.orders.iter().filter(|one| !far(one))).collect();

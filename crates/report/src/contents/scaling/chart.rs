@@ -28,7 +28,7 @@ pub(super) fn chart(record: &Record, workload: &str, lines: &[&Scaling]) -> Opti
     let linear = vec![(1.0, 1.0), (f64::from(last), f64::from(last))];
     series.push(Series::line("linear".to_owned(), linear).with_look(Look::Reference));
     if drawn.points >= FIT_STEPS {
-        // The fit ends with the steps that it was made of.
+        // The fit covers only the steps that it is based on.
         let (least, most) = drawn.fitted.unwrap_or((1, drawn.threads));
         let (least, most) = (f64::from(least), f64::from(most));
         let one = drawn.steps.first().map(|step| step.throughput / step.speedup)?;

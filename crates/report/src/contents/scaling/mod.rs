@@ -18,7 +18,7 @@ use chart::chart;
 pub(crate) use steps::DISTURBED;
 use steps::{Steps, is_vague, table};
 
-/// Minimum number of steps for a drawn fit: one more than it has parameters.
+/// Minimum number of steps for a drawn fit: one more than its parameters.
 const FIT_STEPS: u32 = 4;
 /// Minimum number of steps for a chart: a line through two points shows no more than the two results.
 const CHART_STEPS: usize = 3;
@@ -173,7 +173,7 @@ fn fits(workloads: &[Workload], steps: &Steps) -> Table {
             if number >= WORKLOADS || at >= PLACEMENTS {
                 continue;
             }
-            // A speed-up leans on its last step: where that is no result, neither is it.
+            // A speed-up depends on the last step: if that step is unreliable, so is the speed-up.
             let last = line.steps.last();
             let impossible = last.is_some_and(|last| !line.is_possible(last));
             table.note_row(impossible.then_some(DISTURBED));
@@ -196,7 +196,7 @@ fn fits(workloads: &[Workload], steps: &Steps) -> Table {
     table.finished()
 }
 
-/// The columns of the summary with results of the fit, and that of the placement.
+/// The columns of the summary with results of the fit, and the column of the placement.
 const FIT: [usize; 4] = [5, 6, 7, 8];
 const PLACEMENT: usize = 1;
 

@@ -51,7 +51,7 @@ impl<'a> Steps<'a> {
                 metrics::WORKLOAD_TIME if has_threads(m) => &mut figures.time,
                 _ => continue,
             };
-            // The first step's own, not what the workload did alone, perhaps on another CPU.
+            // The first step's own result, not that of the single-threaded workload, which may have run on another CPU.
             if kept.is_none_or(|kept| !has_threads(kept) && has_threads(m)) {
                 *kept = Some(m);
             }
@@ -172,7 +172,7 @@ pub(super) fn table(title: &str, steps: &Steps, workloads: &[Workload]) -> Table
     if is_shown(table.columns.len() - 1) {
         table.note("balance: rate of the slowest copy divided by the rate of the fastest");
     }
-    // What is shown above the table is not said again in each row.
+    // Information above the table is not repeated in each row.
     for (at, several) in [(0, workloads.len() > 1), (1, workloads.iter().any(|(_, lines)| lines.len() > 1))] {
         table.rows.iter_mut().filter(|_| !several).for_each(|row| row[at].clear());
     }

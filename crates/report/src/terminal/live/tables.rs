@@ -1,4 +1,4 @@
-//! The processes of a machine, or the threads of the observed ones, in a table with stable lines.
+//! The processes of a machine, or the threads of the observed processes, in a table with stable lines.
 
 use record::live::{Interval, Process};
 use record::units;
@@ -8,11 +8,11 @@ use crate::paint::{Span, Tone};
 use crate::terminal::screen::Screen;
 use crate::text::{cut, pad_left, pad_right, width};
 
-/// Above this many new processes per second, those that end between two samples use CPU time that no line shows.
+/// Above this many new processes per second, short-lived processes use CPU time that no line shows.
 const MANY_STARTED: f64 = 500.0;
 /// Minimum CPU time, as a share of one CPU, for processes without a line to be listed together.
 const OTHERS: f64 = 0.1;
-/// The columns in which the heading of a narrow table shows its period.
+/// The columns of a narrow table's heading that show its period.
 const OVER: usize = 11;
 /// Two periods are equal if they differ by no more than this share.
 const ALIKE: f64 = 0.2;
@@ -59,7 +59,7 @@ impl LastLook {
         self.processes.len()
     }
 
-    /// The machine's CPU time, and kernel time, not used by the first `rows` of them, s; `None` if negligible, or if the periods differ.
+    /// The machine's CPU time and kernel time not used by the first `rows` processes, s; `None` if negligible, or if the periods differ.
     fn others(&self, rows: usize) -> Option<(f64, f64)> {
         let Meanwhile { seconds, busy, kernel } = self.machine;
         let shown = self.processes.iter().take(rows);
@@ -158,7 +158,7 @@ pub(super) fn threads(screen: &mut Screen, interval: &Interval, room: usize) {
     screen.line(&[Span::quiet(columns.row("TID", "name", &heads, ""))]);
     let service = interval.service.clone().unwrap_or_default();
     let seconds = if service.seconds > 0.0 { service.seconds } else { interval.seconds };
-    // Clocks of several sources: no thread has more than all of the time.
+    // The clocks have different sources, so a thread's share is limited to 100 %.
     let percent = |of: f64, threads: f64| {
         format!("{:.1}", (of / seconds.max(1e-9) * 100.0).clamp(0.0, 100.0 * threads))
     };

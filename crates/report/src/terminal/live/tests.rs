@@ -362,8 +362,8 @@ fn the_end_of_what_was_watched_is_said_and_after_how_long() {
         (service.seconds, service.ended) = (0.11, processes);
         show(&interval, 80)
     };
-    assert!(ended(1).contains("The process ended after 2.1 s."), "{}", ended(1));
-    assert!(ended(2).contains("All processes ended after 2.1 s."), "{}", ended(2));
+    assert!(ended(1).contains("The process exited after 2.1 s."), "{}", ended(1));
+    assert!(ended(2).contains("All processes exited after 2.1 s."), "{}", ended(2));
     assert!(!ended(0).contains("ended"), "{}", ended(0));
 }
 

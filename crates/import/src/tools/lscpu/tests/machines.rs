@@ -8,7 +8,7 @@ fn list(rest: &str) -> String {
     format!("Architecture: x86_64\n{rest}")
 }
 
-/// Level, kind and bytes of each kind of cache and how many there are.
+/// Level, kind and size of each kind of cache, and the number of such caches.
 fn caches(text: &str) -> Vec<(u32, CacheKind, Option<u64>, usize)> {
     let mut all: Vec<(u32, CacheKind, Option<u64>, usize)> = Vec::new();
     for cache in import(text).machine.caches {
@@ -41,7 +41,7 @@ fn sums_of_caches_are_divided_where_all_are_of_one_size() {
             (3, Unified, Some(55 * MIB / 2), 2)
         ]
     );
-    // A P-core has 48 KiB and 1.25 MiB, four E-cores share 2 MiB.
+    // A P-core has 48 KiB and 1.25 MiB; four E-cores share 2 MiB.
     let hybrid = list(
         "CPU(s): 20\nOn-line CPU(s) list: 0-19\nModel name: 13th Gen Intel(R) Core(TM) i7-1370P\nThread(s) per core: 2\nCore(s) per socket: 14\nSocket(s): 1\nL1d cache: 544 KiB (14 instances)\nL1i cache: 704 KiB (14 instances)\nL2 cache: 11.5 MiB (8 instances)\nL3 cache: 24 MiB (1 instance)\n",
     );
@@ -148,7 +148,7 @@ fn columns_in_any_order_and_number_are_read() {
     }
     let bare = import("CPU NODE ONLINE\n  0    0    yes\n  1    1     no\n").machine;
     assert_eq!((bare.counts.cpus_online, bare.cpus[1].node), (Some(1), Some(1)));
-    // A list of something else.
+    // A list from another tool.
     for other in ["CPU USER SYSTEM\n0 1 2\n", "CPU\n0\n", "# CPU,usage\n0,3\n", "cpu core\n0 1\n"] {
         assert!(import(other).machine.cpus.is_empty(), "{other}");
     }
@@ -234,6 +234,6 @@ fn two_machines_that_only_comments_part_are_refused() {
         let refused = importer.finish();
         assert!(matches!(refused, Err(Error::SeveralMachines(_))), "{text}: {refused:?}");
     }
-    // The same list twice is one machine's.
+    // The same list twice is from one machine.
     assert_eq!(import(&format!("{one}// again\n{one}")).machine.counts.cpus_present, Some(64));
 }
