@@ -45,7 +45,7 @@ class AgainstFirst:
     ratio: float
     #: Number of rounds with both times.
     rounds: int
-    #: The same in words.
+    #: The comparison in words.
     says: str
     #: The verdict on the difference; `costs` is the additional time of the first command compared with this one
     #: (negative if it is shorter), as a share of the first command's time.
@@ -54,7 +54,7 @@ class AgainstFirst:
     explained: Tuple[str, ...] = ()
     #: The interval of the ratio, at 95 % confidence for all commands together; absent if there are too few rounds.
     interval: Optional[Tuple[float, float]] = None
-    #: Whether it is the slower of the two; absent if no difference is resolved.
+    #: Whether this command is the slower of the two; absent if no difference is resolved.
     slower: Optional[bool] = None
 
 
@@ -72,7 +72,7 @@ Better = Literal["higher", "lower"]
 
 @dataclass(frozen=True)
 class Bound:
-    """What a command was bound by."""
+    """The limiting factor of a command, with its evidence."""
 
     #: `cpu`, `memory-latency`, `memory-bandwidth`, `frontend`, `branches`, `waiting`, `cpu-contention`, `too-few-cpus`,
     #: `kernel`, `quota`, `one-thread`, `imbalance`, `stolen`, `lock`, `cache`, `own-threads`, `clock`, `idle`,
@@ -84,8 +84,8 @@ class Bound:
     says: str
     #: What to try.
     advice: Tuple[str, ...] = ()
-    #: The kind: of `memory-latency` `l2`, `l3`, `dram`, `remote`, `caches-or-memory`; of `own-threads` `spinning`,
-    #: `shared-lines`; of `kernel` `process-creation`, `page-faults`, `futex`, `network`, `file-io`, `path-lookups`,
+    #: The kind. For `memory-latency`: `l2`, `l3`, `dram`, `remote`, `caches-or-memory`; for `own-threads`: `spinning`,
+    #: `shared-lines`; for `kernel`: `process-creation`, `page-faults`, `futex`, `network`, `file-io`, `path-lookups`,
     #: `signals`, `timers`, `memory-mapping`, `context-switches`, or `syscall-` and the name of a system call.
     kind: Optional[BoundKind] = None
 
@@ -353,15 +353,15 @@ class Counts:
 class Coverage:
     """The coverage of a measurement or fact."""
 
-    #: How well.
+    #: The degree of coverage.
     state: State
     #: The measurement (`latency`), or a part of it (`latency 2MiB`), or a part of the inventory (`memory devices`).
     what: str
     #: The code of the reason, for programs: it stays the same if the words change. Absent in records of 0.1.
     code: Optional[str] = None
-    #: Why not in full; absent if it was.
+    #: Why the coverage is incomplete; absent if it is complete.
     reason: Optional[str] = None
-    #: What would make it possible, as an instruction.
+    #: The remedy, as an instruction.
     remedy: Optional[str] = None
 
 
@@ -471,7 +471,7 @@ class Diagnosis:
     overhead: Optional[Overhead] = None
     #: The best layout of a program on a machine with several nodes; absent for one node.
     plan: Optional[Plan] = None
-    #: One entry per resource: its ceiling and what was delivered.
+    #: One entry per resource: its ceiling and the delivered result.
     resources: Tuple[Resource, ...] = ()
     #: The scaling of workloads, one entry per workload and placement.
     scaling: Tuple[Scaling, ...] = ()
@@ -708,7 +708,7 @@ class Interval:
     suspended: Optional[float] = None
     #: The threads with the most CPU time among the watched processes, if only some processes are watched.
     threads: Tuple[Thread, ...] = ()
-    #: The cgroup that its quota throttled most.
+    #: The cgroup most throttled by its quota.
     throttled: Optional[Throttled] = None
     #: The CPU times.
     times: CpuTimes = field(default_factory=lambda: CpuTimes())
@@ -732,7 +732,7 @@ class Kernel:
     mitigations: Mapping[str, str] = field(default_factory=dict)
     #: CPUs without a timer tick.
     nohz_full: CpuList = ()
-    #: Options on its command line that affect speed, as written.
+    #: Options on the kernel command line that affect speed, as written.
     options: Tuple[str, ...] = ()
     #: Base page size in bytes.
     page_bytes: Optional[int] = None
@@ -825,7 +825,7 @@ class Layer:
     layer: str
     #: Additional total time of its passes compared with the fastest layer (0.12 is 12 %).
     over: float
-    #: The same in words.
+    #: The result in words.
     says: str
     #: Time of a pass, in the measurement's unit: the mean of all passes.
     time: float
@@ -843,7 +843,7 @@ class Layer:
     interval: Optional[Tuple[float, float]] = None
     #: The interval of `over`, from the slices that both layers ran alternately; it holds for all steps together.
     over_interval: Optional[Tuple[float, float]] = None
-    #: The same in seconds, if timed.
+    #: `time` in seconds, if timed.
     seconds: Optional[float] = None
     #: Standard deviation ÷ mean, included because published tables use it.
     variation: Optional[float] = None
@@ -851,13 +851,13 @@ class Layer:
 
 @dataclass(frozen=True)
 class LayerStep:
-    """What differs between two layers, and what it costs."""
+    """A difference between two layers, and its cost."""
 
     #: Number of slices of the routine that both layers ran alternately.
     rounds: int
-    #: The same in words.
+    #: The cost in words.
     says: str
-    #: Its cost, as a share of the time without it.
+    #: The cost of the property, as a share of the time without the property.
     verdict: Verdict
     #: The property in which the layers differ: `interrupts`, `not bound to a CPU`.
     what: str
@@ -876,17 +876,17 @@ class LayerStep:
 
 @dataclass(frozen=True)
 class Level:
-    """One level of the memory hierarchy as the latency curve shows it."""
+    """One level of the memory hierarchy, as found in the latency curve."""
 
     #: Comparison of the two sizes, one sentence.
     judgement: str
-    #: Latency on its plateau, ns.
+    #: Latency on the level's plateau, ns.
     latency_ns: float
     #: `L1`, `L2`, `L3`, `memory`.
     name: str
     #: The size reported in sysfs, bytes.
     advertised_bytes: Optional[int] = None
-    #: The same in cycles of the core clock.
+    #: The latency in cycles of the core clock.
     latency_cycles: Optional[float] = None
     #: Working set beyond which the latency rises to the next level, bytes; absent for memory.
     measured_bytes: Optional[int] = None
@@ -1158,7 +1158,7 @@ class Node:
     id: int = 0
     #: Size of the memory-side cache in front of the node's memory, bytes.
     memory_side_cache_bytes: Optional[int] = None
-    #: The kernel's tier for its memory: lower is faster; DRAM usually has 4. Absent before Linux 6.1.
+    #: The kernel's tier for the node's memory: lower is faster; DRAM usually has 4. Absent before Linux 6.1.
     memory_tier: Optional[int] = None
 
 
@@ -1192,7 +1192,7 @@ class Numa:
     nodes: int
     #: Share of remote accesses in a NUMA-unaware program: (nodes - 1) / nodes.
     remote_share: float
-    #: The same for bandwidth: relative to that of local accesses (0.6 is 40 % less).
+    #: Average bandwidth of such a program's accesses, relative to local accesses (0.6 is 40 % less).
     bandwidth_factor: Optional[float] = None
     #: Rank correlation of the firmware's distances with the measured latencies, -1 to 1.
     distance_agreement: Optional[float] = None
@@ -1249,11 +1249,11 @@ class Overhead:
 
     #: The conclusions of a published comparison of layers, and whether these results support them.
     claims: Tuple[Claim, ...]
-    #: The same in words.
+    #: The noise in words.
     floor_says: str
     #: The fastest layer, with which the others are compared.
     line_speed: str
-    #: What differs between two layers, and what it costs.
+    #: The differences between two layers, and their costs.
     steps: Tuple[LayerStep, ...]
     #: A layer compared with itself: any difference is noise.
     floor: Optional[Verdict] = None
@@ -1489,7 +1489,7 @@ class Resource:
     family_ceilings: Optional[Tuple[float, float]] = None
     #: Comparison with the published results; absent if there are none for a known machine.
     position: Optional[Position] = None
-    #: The difference of the result between its two interleaved halves, every second sample each, as a share of their
+    #: The difference of the result between its two interleaved halves, every other sample each, as a share of their
     #: mean; absent with fewer than four saved samples.
     repeatability: Optional[float] = None
     #: Delivered share of line speed (1 is 100 %), if the ceiling is from the hardware or its processor family.
@@ -1696,7 +1696,7 @@ class Shape:
     shared_cores: Tuple[SharedCore, ...] = ()
     #: Checks in which CPUs shared a core although Linux reports separate cores.
     sharing: Optional[Share] = None
-    #: The same for checks made immediately after all CPUs were busy.
+    #: The same share for checks made immediately after all CPUs were busy.
     sharing_busy: Optional[Share] = None
     #: Siblings according to Linux that did not slow each other down.
     siblings_not_confirmed: Tuple[Tuple[int, int], ...] = ()
@@ -1898,15 +1898,15 @@ class Summary:
     interval: Optional[Tuple[float, float]] = None
     #: Median absolute deviation × 1.4826.
     mad: float = 0.0
-    #: Greatest.
+    #: Maximum.
     max: float = 0.0
     #: Mean: included only because cyclictest's output and published tables contain it.
     mean: Optional[float] = None
     #: Median.
     median: float = 0.0
-    #: Least.
+    #: Minimum.
     min: float = 0.0
-    #: Samples.
+    #: Number of samples.
     n: int = 0
     #: 95th percentile; requires 20 samples.
     p95: Optional[float] = None
@@ -2041,7 +2041,7 @@ class Turns:
     #: The difference caused only by noise, as a share: each command compared with itself in consecutive runs. Absent if
     #: there are too few runs.
     floor: Optional[float] = None
-    #: The same in words.
+    #: The noise in words.
     floor_says: Optional[str] = None
 
 
@@ -2108,7 +2108,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Verification:
-    """A command run alternately with the planned binding and without any."""
+    """A command run alternately with and without the planned binding."""
 
     #: The command as it was typed.
     command: Tuple[str, ...] = ()
@@ -2126,7 +2126,7 @@ class Verification:
     says: str = ''
     #: Whether the layout made the command slower.
     slower: bool = False
-    #: The same without binding.
+    #: The seconds without binding.
     unbound: Tuple[float, ...] = ()
     #: The gain of the layout: the share of the time lost by running unbound (or, if `slower`, lost by the layout).
     verdict: Optional[Verdict] = None
@@ -2147,7 +2147,7 @@ class Virtualization:
 
 @dataclass(frozen=True)
 class Waits:
-    """Threads that waited for the same thing, summed over samples."""
+    """Threads that waited for the same cause, summed over samples."""
 
     #: Threads that ran on a CPU since the previous sample: they wait repeatedly, not once for a long time.
     again: int = 0
@@ -2175,7 +2175,7 @@ class Watch:
     of: Optional[str] = None
     #: The processes with the most CPU time over the whole recording, s: the sums over the busiest of each interval.
     processes: Tuple[Process, ...] = ()
-    #: The same for the threads of the selected processes.
+    #: The threads of the selected processes with the most CPU time over the whole recording.
     threads: Tuple[Thread, ...] = ()
     #: The total time of each verdict over all intervals, longest first.
     verdicts: Tuple[Held, ...] = ()
@@ -2188,7 +2188,7 @@ Where = Mapping[str, Key]
 
 @dataclass(frozen=True)
 class Withheld:
-    """An impossible result: its text is saved, its value is not."""
+    """An impossible result: its text is saved, but not its value."""
 
     #: Its location in the texts.
     origin: Origin
@@ -2206,13 +2206,13 @@ Witness = Literal["trace", "counts"]
 class Record:
     """Inventory, conditions, measurements and coverage of one machine at one time."""
 
-    #: `SCHEMA_VERSION` of the program that wrote it.
+    #: `SCHEMA_VERSION` of the program that wrote the record.
     schema: int
     #: When the run began, RFC 3339 in UTC.
     started: str
-    #: The program that wrote it.
+    #: The program that wrote the record.
     tool: Tool
-    #: The command line that created it.
+    #: The command line that created the record.
     command: Tuple[str, ...] = ()
     #: The machine's state.
     conditions: Conditions = field(default_factory=lambda: Conditions())

@@ -6,6 +6,7 @@ use record::diagnosis::Position;
 use record::machine::Cpu;
 use record::{Label, Measurement, Record, metrics};
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use crate::cores::{self, Range};
 use crate::cpu_accounting::disturbance;
@@ -15,21 +16,21 @@ use crate::resources::{self, Walk, beyond, memory_pages, triad_and_read, wake_up
 use crate::tables::rows;
 
 /// A record's results compared with those of its peers.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Like {
     /// The design of its processor: `AMD Zen 4 (Genoa)`; absent if unknown.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub design: Option<String>,
     /// Whether the record is of a guest.
     pub guest: bool,
     /// The number of other records of similar machines in the comparison, if requested.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub among: Option<usize>,
     /// The record's results.
     pub figures: Vec<Row>,
 }
 
 /// One result compared with its peers.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// The displayed name: `memory latency, own node`.
@@ -39,22 +40,18 @@ pub struct Row {
     /// The unit of the result.
     pub unit: &'static str,
     /// The lowest and the highest published result.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<(f64, f64)>,
     /// The source of the range: the design, its group, or one processor model.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
     /// Whether the range is of bare metal while the record is of a guest.
     pub of_bare_metal: bool,
     /// The position of the result relative to the range.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub position: Option<Position>,
     /// The publishers.
     pub sources: Vec<String>,
     /// Whether the result is unreliable; an unreliable result has no position.
     pub unreliable: bool,
     /// The share of the other records with a smaller result, 0 to 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub percentile: Option<f64>,
 }
 

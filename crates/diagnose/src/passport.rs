@@ -5,6 +5,7 @@ use record::comparison::Cell;
 use record::text::Value;
 use record::{Doubt, Label, Record, Text, metrics, text};
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use crate::class::{facts, tell_facts};
 use crate::comparison::{Extent, Side, compare};
@@ -27,18 +28,16 @@ pub enum Comparable {
 }
 
 /// The comparability of two machines.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Passport {
     /// Whether their results may be compared.
     pub outcome: Comparable,
     /// The design of both processors, if it is known and the same.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub design: Option<String>,
     /// This machine's clock divided by the baseline's clock. A time measured on this machine times this ratio is the time on the baseline.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_ratio: Option<f64>,
     /// The 95 % interval of the ratio.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<(f64, f64)>,
     /// The reasons why the results are not comparable.
     pub reasons: Vec<Text>,

@@ -62,6 +62,6 @@ mod tests {
         assert!(!reported.contains("cron"), "{reported}");
         assert!(reported.contains("hidden processes: 28 % of a CPU"), "{reported}");
         let nobody = Load { seconds: 0.3, cpus: Some(0.0), tasks: Vec::new() };
-        assert_eq!(describe(&nobody, 2), "no process, sampled over 300 ms.");
+        assert_eq!(describe(&nobody, 2), "none, sampled over 300 ms.");
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::knob_changes::knobs_planned;
 use super::proof;
-use report::view::{Screen, Span, Tone, loss, severity};
+use report::view::{Screen, Span, Tone, loss};
 
 /// The outcome of the knob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ fn head(screen: &mut Screen, fixed: &Fixed) {
     let Fix { number, finding, value, .. } = fixed.fix;
     let Outlook { now, then, notes, .. } = fixed.outlook;
     screen.paragraph(&[Span::plain(format!("{number}. "))], Tone::Strong, &finding.what);
-    let expected = format!("{}: {}", severity(finding.severity), loss(finding));
+    let expected = format!("{}: {}", finding.severity, loss(finding));
     screen.paragraph(&[Span::plain("   ")], Tone::Plain, expected);
     let knob = value.knob.name();
     let change = match fixed.outlook.is_done() {

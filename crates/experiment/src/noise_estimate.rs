@@ -117,7 +117,7 @@ impl Worth {
             }
             Worth::NothingSeen => text!("Tested here: no effect above the noise floor."),
             Worth::TooNoisy => {
-                text!("Tested here: too noisy; use more rounds: linespeed quiet --prove --rounds 100 {knob}")
+                text!("The test was too noisy. Use more rounds: linespeed quiet --prove --rounds 100 {knob}")
             }
             Worth::BelowFloor(of, share) => {
                 let (of, share) = (*of, Value::Share(*share));
@@ -363,15 +363,12 @@ mod tests {
         let mut noise = noise(0.01);
         noise.hypervisor = true;
         let reported = noise.describe().unwrap();
-        assert!(
-            reported.contains("up to 2.00 % of a CPU's time taken by the OS for other tasks"),
-            "{reported}"
-        );
-        assert!(reported.contains("0.1 % by the hypervisor (steal)"), "{reported}");
+        assert!(reported.contains("up to 2.00 % of a CPU's time lost to other tasks"), "{reported}");
+        assert!(reported.contains("0.1 % to the hypervisor (steal)"), "{reported}");
         noise.hypervisor = false;
         assert!(!noise.describe().unwrap().contains("steal"));
         noise.measured.taken_by_os = None;
-        assert!(noise.describe().unwrap().contains("the cause is unknown"));
+        assert!(noise.describe().unwrap().contains("cause unknown"));
         assert_eq!(NoiseEstimate::default().describe(), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Measures the current latency of loads from memory under any load: a few hundred lines are flushed from all caches
+//! Measures the current memory latency, however busy the machine is: a few hundred lines are flushed from all caches
 //! and loaded again, one after another.
 //!
 //! Such a probe needs no permissions or counters, and also shows the load from a guest's noisy neighbors (Sim, Iyer,

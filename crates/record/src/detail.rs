@@ -221,8 +221,6 @@ details! {
     DECLARED: f64 = "declared";
     /// Intel MLC's delay between requests.
     DELAY: u64 = "delay";
-    /// Time that threads waited for a disk, s.
-    DISK_SECONDS: f64 = "disk_seconds";
     /// The distance in the firmware's table.
     DISTANCE: u64 = "distance";
     /// The value requested from `/dev/cpu_dma_latency`, µs.
@@ -241,8 +239,6 @@ details! {
     FROM: str = "from";
     /// Number of gaps.
     GAPS: u64 = "gaps";
-    /// Gaps per second.
-    GAPS_PER_SECOND: f64 = "gaps_per_second";
     /// The result of the odd samples and of the even samples, if samples are saved as a distribution.
     HALVES: [f64; 2] = "halves";
     /// Loads per sample.
@@ -307,8 +303,6 @@ details! {
     NS_AT_80_PERCENT_OF_PEAK: f64 = "ns_at_80_percent_of_peak";
     /// Latency at half of the peak load, ns.
     NS_AT_HALF_OF_PEAK: f64 = "ns_at_half_of_peak";
-    /// Time per load of all chains together, ns.
-    NS_PER_HOP_OF_ALL: f64 = "ns_per_hop_of_all";
     /// Whether the kernel's NUMA balancing was on.
     NUMA_BALANCING: bool = "numa_balancing";
     /// Share of the pages verified to be on the node.
@@ -321,8 +315,6 @@ details! {
     PAGE_OFFSET: u64 = "page_offset";
     /// Pages with a verified location.
     PAGES: u64 = "pages";
-    /// The total measuring time of a pair of CPUs, µs.
-    PAIR_US: f64 = "pair_us";
     /// Pairs of runs cut short by an interruption.
     PAIRS_CUT_BY_INTERRUPTION: u64 = "pairs_cut_by_interruption";
     /// How the memory's placement was verified.
@@ -331,8 +323,6 @@ details! {
     PORTIONS: Value = "portions";
     /// Slices in a pass.
     PORTIONS_PER_PASS: u64 = "portions_per_pass";
-    /// Time of a predicted branch, ns.
-    PREDICTED_BRANCH_NS: f64 = "predicted_branch_ns";
     /// The real-time priority of a thread.
     PRIORITY: u64 = "priority";
     /// Primes that the routine found.
@@ -343,8 +333,6 @@ details! {
     PUBLISHED_IN: str = "published_in";
     /// The effects of changed conditions on a command.
     PROBES: Vec<Probe> = "probes";
-    /// The clock while it ramped up: milliseconds, Hz.
-    RAMP_MS_HZ: Value = "ramp_ms_hz";
     /// A counter's value before scaling to the whole time.
     RAW: u64 = "raw";
     /// Resolution of cyclictest's output, ns.
@@ -369,10 +357,6 @@ details! {
     SETTINGS: Vec<String> = "settings";
     /// Share of the whole observed time.
     SHARE_OF_ALL: f64 = "share_of_all";
-    /// The slowest CPU.
-    SLOWEST_CPU: u64 = "slowest_cpu";
-    /// The slowest CPU's speed relative to the median.
-    SLOWEST_SHARE: f64 = "slowest_share";
     /// Softirqs per second on the CPU of the routine.
     SOFTIRQS_PER_S: f64 = "softirqs_per_s";
     /// Source of a count: `rusage`, `sched`, `pmu`.
@@ -429,8 +413,6 @@ details! {
     WITHIN: str = "within";
     /// The meaning of one unit of a workload's work.
     WORK: str = "work";
-    /// Work during which an event was counted.
-    WORK_DONE: f64 = "work_done";
     /// The command that another tool measured.
     WORKLOAD: str = "workload";
     /// Time to write and read a byte of a pipe within one thread, ns.

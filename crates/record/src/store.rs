@@ -83,12 +83,16 @@ impl Newest {
     }
 }
 
-/// The record that represents the host with this name and these pseudonyms, in any of the directories. Files named after other hosts are
-/// read only if no other file belongs to this host.
+/// The record that represents the host with this name, otherwise with this pseudonym, in any of the directories. Files named
+/// after other hosts are read only if no other file belongs to this host.
 pub fn newest(folders: &[PathBuf], names: &[String]) -> Option<Newest> {
-    let own = own_names(names);
+    // Facts of a redacted record differ from those of all others.
+    names.iter().find_map(|name| newest_named(folders, std::slice::from_ref(name), &own_names(names)))
+}
+
+fn newest_named(folders: &[PathBuf], names: &[String], own: &[String]) -> Option<Newest> {
     let (own, others): (Vec<PathBuf>, Vec<PathBuf>) =
-        list_names(folders).into_iter().partition(|path| may_be_of(path, &own));
+        list_names(folders).into_iter().partition(|path| may_be_of(path, own));
     newest_of(by_age(own), names).or_else(|| newest_of(by_age(others), names))
 }
 

@@ -92,7 +92,7 @@ impl Moment {
     }
 }
 
-/// Adds up the times of verdicts: longest first; if equal, the earlier verdict first.
+/// Adds up the time of each verdict and sorts them, longest first; ties keep order.
 pub fn add_verdicts(all: &mut Vec<Held>, more: &[Held]) {
     for held in more {
         match all.iter_mut().find(|one| one.by == held.by) {

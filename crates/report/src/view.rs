@@ -6,7 +6,7 @@ use std::path::Path;
 
 use record::Record;
 
-pub use crate::contents::finding::{loss, severity};
+pub use crate::contents::finding::loss;
 pub use crate::contents::verdict::headline_metric;
 pub use crate::paint::{Span, Tone};
 pub use crate::table::{Column, Field, Table};

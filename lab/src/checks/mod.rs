@@ -133,6 +133,6 @@ mod tests {
     fn a_record_that_is_none_is_a_failed_check() {
         let text = "summary='x'\narchitecture='x86_64'\ncpu='max'\nmemory='1GiB'";
         let shape = Shape::parse(std::path::Path::new("x.toml"), text).unwrap();
-        assert!(check_all(&shape, b"{").lines(false)[0].contains("cut off"));
+        assert!(check_all(&shape, b"{").lines(false)[0].contains("truncated"));
     }
 }

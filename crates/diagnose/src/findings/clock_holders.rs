@@ -199,10 +199,12 @@ pub(super) fn by_processor(case: &Case) -> Option<Cause> {
 pub(super) fn by_heat(case: &Case) -> Option<Cause> {
     let conditions = &case.record.conditions;
     let (before, after) = (&conditions.before.clock_holders, &conditions.after.as_ref()?.clock_holders);
-    let ms = after.heat_ms?.checked_sub(before.heat_ms.unwrap_or(0)).filter(|ms| *ms > 0)?;
-    let [held, longest] = [ms, after.longest_heat_ms.unwrap_or(ms)].map(|ms| Value::Figure(ms as f64, "ms"));
+    let all = after.heat_ms?;
+    let ms = all.checked_sub(before.heat_ms.unwrap_or(0)).filter(|ms| *ms > 0)?;
+    let [held, all, longest] =
+        [ms, all, after.longest_heat_ms.unwrap_or(all)].map(|ms| Value::Figure(ms as f64, "ms"));
     let what = text!("clock-cause-heat", "heat reduced the clock for {held} of the run", held = held.clone());
-    let says = text!("throttled for {held} since boot, for at most {longest} at a time");
+    let says = text!("throttled for {all} since boot, for at most {longest} at a time");
     let from = "conditions.after.clock_holders.heat_ms";
     Some(Cause::shown(what, says, from, advise_for(HeldBy::Heat)))
 }

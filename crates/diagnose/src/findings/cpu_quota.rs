@@ -56,9 +56,6 @@ fn cite_periods(periods: u64) -> Evidence {
 /// Periods in which a cgroup was throttled although its quota is not below the number of allowed CPUs: the quota belongs to a parent
 /// cgroup, or bursts of many threads exhausted the quota.
 fn find_throttled(case: &Case) -> Option<Finding> {
-    if case.record.import.is_some() {
-        return find_often_throttled(case);
-    }
     let periods = throttled_periods(case)?;
     let what = text!("a quota that covers all CPUs throttled work in {periods} periods");
     let section = "cpu-quota throttled";
@@ -72,27 +69,6 @@ fn find_throttled(case: &Case) -> Option<Finding> {
     }
     Some(finding)
 }
-
-/// The share of a cgroup's periods in which its quota throttled it, if it was often: no run is needed for it.
-fn find_often_throttled(case: &Case) -> Option<Finding> {
-    let before = &case.record.conditions.before;
-    let (stopped, periods) = (before.quota_throttled?, before.quota_periods.filter(|periods| *periods > 0)?);
-    let share = stopped as f64 / periods as f64;
-    (OFTEN..=1.0).contains(&share).then_some(())?;
-    let what = text!("the quota throttled work in {share} of its periods", share = Value::Share(share));
-    let says = text!("throttled in {stopped} of {periods} periods");
-    let finding = RULE.report_fact_as("cpu-quota throttled", Severity::Warning, what);
-    let quota = case.record.machine.limits.cpu_quota.map(cite_quota);
-    Some(
-        finding
-            .cite(says, "conditions.before.quota_throttled")
-            .cite_all(quota)
-            .mend_as("cpu-quota throttled"),
-    )
-}
-
-/// Fewer throttled periods than this share are common.
-const OFTEN: f64 = 0.1;
 
 #[cfg(test)]
 mod tests {
@@ -120,18 +96,6 @@ mod tests {
         let finding = &found(&record, RULE)[0];
         assert_eq!(finding.what.value("periods"), Some(&Value::Count(6)));
         assert!(matches!(finding.loss, record::Verdict::NotMeasurable { .. }), "{finding:?}");
-    }
-
-    #[test]
-    fn a_text_with_many_throttled_periods_is_enough() {
-        let mut record = machine(4);
-        record.import = Some(Default::default());
-        record.conditions.before.quota_periods = Some(100);
-        for (stopped, expected) in [(60, Some(0.6)), (9, None), (101, None)] {
-            record.conditions.before.quota_throttled = Some(stopped);
-            let share = found(&record, RULE).first().and_then(|found| found.what.value("share").cloned());
-            assert_eq!(share, expected.map(Value::Share));
-        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::template::{GIVEN, Template, Values};
 /// Maximum size of a recipe's file: recipes are about a page of text.
 const MOST_BYTES: u64 = 256 << 10;
 
-/// An error in a recipe's file, with its location.
+/// An error in a recipe file, with its location.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{file}{}: {fault}", line.map(|line| format!(":{line}")).unwrap_or_default())]
 pub struct ReadError {

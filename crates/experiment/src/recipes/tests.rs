@@ -115,7 +115,7 @@ fn what_is_wrong_with_a_recipe_is_reported_with_its_line() {
         (&format!("{head}command = [\"a\", \"{{threads}}\"]\ncopies = true\n"), "mine.toml:4: copies = true"),
         (
             &format!("{head}command = [\"a\"]\n[settings.threads]\nvalue = 1"),
-            "mine.toml:4: threads is filled in",
+            "mine.toml:4: linespeed fills in threads",
         ),
         ("name = \"Mine/..\"\nwhat = \"x\"\ncommand = [\"a\"]", "mine.toml:1: a name has"),
     ];

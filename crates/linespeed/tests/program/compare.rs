@@ -512,7 +512,7 @@ fn what_is_no_record_is_said_in_a_line_with_the_way_out() {
     std::fs::write(files.path("broken.json"), "{\"schema\":").unwrap();
     files.compare(&["small.json"]).fails(2, &["at least two", "reference:NAME"]);
     files.compare(&["small.json", "newer.json"]).fails(3, &["newer.json", "schema 99", "newer one"]);
-    files.compare(&["small.json", "broken.json"]).fails(3, &["broken.json", "cut off"]);
+    files.compare(&["small.json", "broken.json"]).fails(3, &["broken.json", "truncated"]);
     files.compare(&["small.json", "missing.json"]).fails(3, &["missing.json", "cannot be read"]);
     files.compare(&["small.json", "big.json", "--baseline", "3"]).fails(2, &["--baseline 3", "1 to 2"]);
     files.compare(&["-", "-"]).fails(2, &["standard input"]);

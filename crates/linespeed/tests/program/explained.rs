@@ -112,11 +112,11 @@ fn words_of_lives_screen_lead_to_what_explains_them() {
         ("memory full", "memory probe", "memory"),
         ("waiting for a CPU", "runnable", "got no CPU"),
         ("in the kernel", "bound by", "system calls"),
-        ("threads", "step", "a process's number of threads"),
+        ("threads", "step", "the number of threads of a process"),
         ("probe", "probe", "memory probe"),
         ("pressure", "pressure", "over the interval in live"),
         ("Not seen", "coverage", "could not be measured"),
-        ("others", "others", "that have no separate row"),
+        ("others", "others", "without a separate row"),
         ("User time", "workload.cpu_time", "(sampled)"),
     ] {
         let text = explain(word).split_whitespace().collect::<Vec<_>>().join(" ");

@@ -125,8 +125,8 @@ fn a_file_that_is_no_record_is_named_for_what_it_is() {
     let cases: [(&[u8], &str); 9] = [
         (b"", "is empty"),
         (b" \n ", "is empty"),
-        (&whole.as_bytes()[..whole.len() / 2], "cut off"),
-        (&whole.as_bytes()[..whole.len() - 3], "cut off"),
+        (&whole.as_bytes()[..whole.len() / 2], "truncated"),
+        (&whole.as_bytes()[..whole.len() - 3], "truncated"),
         (b"T: 0 ( 1234) P:80 I:1000 C: 1 Min: 3", "is not JSON"),
         (b"\x7fELF\x02\x01\x01\x00\xff\xfe", "is not JSON"),
         (b"[1, 2, 3]", "not a linespeed record"),
@@ -181,7 +181,7 @@ fn a_record_that_only_root_may_read_is_named() {
 fn a_record_may_come_from_standard_input() {
     let shown = run_with(linespeed(["show", "-"]), record()).succeeds();
     assert!(shown.stdout.contains("CPUs:"), "{}", shown.stdout);
-    run_with(linespeed(["show", "-"]), "{").fails(3, &["cut off"]);
+    run_with(linespeed(["show", "-"]), "{").fails(3, &["truncated"]);
 }
 
 #[test]

@@ -163,7 +163,7 @@ fn a_dry_run_tells_what_becomes_of_the_page_cache() {
             .stdout
     };
     let text = would(&[]);
-    assert!(text.contains("dropped for the whole machine"), "{text}");
+    assert!(text.contains("dropped on the whole machine"), "{text}");
     assert_eq!(json(&would(&["--json"]))["drop_caches"], true);
 }
 

@@ -172,7 +172,7 @@ const LATE_SECONDS: f64 = 0.02;
 const LATE_SHARE: f64 = 0.01;
 const ENDED_UNSEEN: Template = Template::new(
     "stat-ended-unseen",
-    "up to {late} too long: linespeed was stopped, or had no CPU, when the command exited",
+    "up to {late} too long: linespeed was stopped or descheduled when the command exited",
 );
 
 /// The run with the median time.

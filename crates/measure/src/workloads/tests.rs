@@ -249,7 +249,7 @@ fn a_wrong_result_withholds_the_figure_and_is_said_loudly() {
         assert_eq!(entry.what, "workloads made-up");
         let reason = entry.why();
         assert!(
-            reason.contains("COMPUTES INCORRECT RESULTS") && reason.contains("2 + 2 came out as 5"),
+            reason.contains("COMPUTES WRONG RESULTS") && reason.contains("2 + 2 came out as 5"),
             "{reason}"
         );
         assert!(entry.remedy.is_some());

@@ -115,5 +115,5 @@ pub(super) fn inspect_halt(knob: &Knob, context: &KnobContext) -> Seen {
     if held == Some(0) || open.is_empty() {
         return Ok(Some(Inspection::steady("disabled")));
     }
-    hold_off(knob, context, open, text!("halts exit to the host"), 0)
+    hold_off(knob, context, open, text!("halts cause VM exits"), 0)
 }

@@ -1,4 +1,4 @@
-//! Settings for a command only: nice, SCHED_FIFO, ionice, fixed addresses.
+//! Per-command settings: nice, SCHED_FIFO, ionice, fixed addresses.
 
 use crate::files::Files;
 use crate::knob::{Adjustment, Inspection, Knob, KnobContext, ProcessSetting, Seen};

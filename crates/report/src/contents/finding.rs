@@ -1,6 +1,6 @@
 //! A finding in words: its severity, cost, place and remedy.
 
-use record::diagnosis::{Finding, Severity};
+use record::diagnosis::Finding;
 use record::phrase::quote_word;
 use record::source::HERE;
 use record::{KnobValue, Text, Verdict, units};
@@ -23,15 +23,6 @@ pub(crate) fn fix_command(number: usize, knob: &KnobValue, shown_by: Option<&str
 /// The command that explains a finding.
 pub(crate) fn explain_command(finding: &Finding) -> String {
     format!("linespeed explain {}", finding.rule)
-}
-
-/// A severity in one word.
-pub fn severity(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Note => "note",
-        Severity::Warning => "warning",
-        Severity::Serious => "serious",
-    }
 }
 
 /// The cost of a finding and its confidence, in words.

@@ -65,7 +65,7 @@ fn hint(import: &Import) -> String {
     match import.texts.first().and_then(|text| text.name.strip_prefix("reference:")) {
         Some(name) => {
             format!(
-                "linespeed reference {name} --text prints the source lines; JSON and page list the line of each result"
+                "linespeed reference {name} --text prints the source lines; JSON and HTML list the line of each result"
             )
         }
         None => "the JSON output lists the source line of each result".to_owned(),

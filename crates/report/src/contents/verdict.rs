@@ -6,7 +6,7 @@ use record::{Coverage, Metric, Record, Verdict, metrics, units};
 
 use super::command::find_time;
 use super::turns::find_turns;
-use super::{finding, layers, summary, watch};
+use super::{layers, summary, watch};
 use crate::text::capitalized;
 
 /// The command that makes such a record.
@@ -132,7 +132,7 @@ fn of_machine(record: &Record) -> String {
         None => "no findings".to_owned(),
         Some(worst) => {
             let count = count_noun(diagnosis.findings.len(), "finding");
-            format!("{count}, worst: {}", finding::severity(worst))
+            format!("{count}, worst: {worst}")
         }
     };
     let machine = summary::machine(record);

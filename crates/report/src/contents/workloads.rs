@@ -317,6 +317,6 @@ mod tests {
         steps.add(&record.measurements[2]);
         let table = workloads(&record, &steps);
         assert_eq!(table.rows.len(), 1);
-        assert_eq!(table.remarks[0], "1 result from single-threaded scaling runs not shown (see --json)");
+        assert_eq!(table.remarks[0], "1 result from single-threaded scaling runs not shown; see --json");
     }
 }

@@ -137,7 +137,7 @@ fn render_resource(record: &Record, resource: &Resource, figures: &Figures) -> M
         li class="note quiet" {
             (keep_units(&known)) " "
             @if let Some((number, finding)) = worst {
-                (link(&finding_id(number), &format!("{} {}", finding::severity(finding.severity), number + 1))) " "
+                (link(&finding_id(number), &format!("{} {}", finding.severity, number + 1))) " "
             }
             @if lost { (link(LOSSES, "losses")) " " }
             @if let Some(link) = figures.headline_link(&resource.name) { (link) }
@@ -185,7 +185,7 @@ fn found(
     figures: &Figures,
     shown_by: Option<&str>,
 ) -> Markup {
-    let severity = finding::severity(finding.severity);
+    let severity = finding.severity.to_string();
     // An unresolved loss is never colored; a loss of unknown size has the severity of its rule.
     let is_known = finding::resolved(&finding.loss) || matches!(finding.loss, Verdict::NotMeasurable { .. });
     let class = if is_known { format!("badge {severity}") } else { "badge".to_owned() };

@@ -38,7 +38,7 @@ fn write_one(screen: &mut Screen, finding: &Finding, number: usize, shown_by: Op
     screen.paragraph(&[Span::strong(format!("{number}. "))], Tone::Strong, title);
     let columns = screen.width();
     let fits = |line: &str| width(&clean(line)) + 3 <= columns;
-    let severity = finding::severity(finding.severity);
+    let severity = finding.severity.to_string();
     let costs = format!("{severity}: {}", finding::loss(finding));
     let explain = finding::explain_command(finding);
     let both = format!("{costs}; {explain}");

@@ -83,7 +83,7 @@ pub(super) fn findings(screen: &mut Screen, record: &Record, shown_by: Option<&s
         let first = [Span::plain(format!("{:>3}. ", number + 1))];
         let place = finding::place(finding).map(|place| format!(" ({place})")).unwrap_or_default();
         screen.paragraph(&first, Tone::Strong, format!("{}{place}", finding.what));
-        let severity = Span::new(tone(finding), format!("     {}: ", finding::severity(finding.severity)));
+        let severity = Span::new(tone(finding), format!("     {}: ", finding.severity));
         screen.paragraph(&[severity], tone(finding), finding::loss(finding));
         for remedy in &finding.remedy {
             advice(screen, "     do:   ", remedy);

@@ -16,7 +16,7 @@ fn sixteen_nodes_are_a_map_with_figures_within_eighty_columns() {
         terminal::report(screen, &support::named("nodes-16").unwrap(), None)
     });
     for part in [
-        "ignores nodes, 93.8 % of accesses are remote",
+        "ignores NUMA nodes, 93.8 % of accesses are remote",
         "Load latency, node to node, ns",
         " 0 150 170 197░182 170 182 213░198░457█",
         "· not measured",

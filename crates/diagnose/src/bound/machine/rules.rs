@@ -188,7 +188,7 @@ pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause
         }
         // If the machine's own loads do not affect the probe, another machine's loads caused its latency.
         (None, None) if !reference.ceilings.probe.is_empty() => return None,
-        (None, None) => says.push(text!("To learn the bandwidth in use, run linespeed when idle.")),
+        (None, None) => says.push(text!("To see the bandwidth, run linespeed when idle.")),
     }
     let several = interval.probe.as_ref().filter(|probe| probe.latency_ns.len() > 1);
     if let Some((node, _)) = several.and_then(|probe| probe.slowest()) {
