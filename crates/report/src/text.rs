@@ -115,7 +115,9 @@ pub(crate) fn shorten(text: &str, columns: usize, most: usize) -> String {
     let lines = wrap(text, columns);
     let counted = [';', ','].into_iter().flat_map(|sign| {
         let ends = item_ends(text, sign).into_iter().rev().zip(1..);
-        ends.map(move |(end, left): (usize, usize)| format!("{}{sign} {left} more", &text[..end]))
+        // A long list is not wrapped once for each of its items.
+        let near = ends.skip_while(move |(end, _)| *end > most.saturating_mul(columns).saturating_mul(4));
+        near.map(move |(end, left): (usize, usize)| format!("{}{sign} {left} more", &text[..end]))
     });
     if let Some(counted) =
         counted.filter(|_| lines.len() > most).find(|said| wrap(said, columns).len() <= most)
@@ -298,6 +300,8 @@ mod tests {
         }
         assert_eq!(shorten("one 22 CPUs and", 10, 1), "one …");
         assert_eq!(shorten("one, two (2, 3), four, five", 24, 1), "one, two (2, 3), 2 more");
+        let long = vec!["12345678"; 20_000].join(", ");
+        assert_eq!(shorten(&long, 40, 1), "12345678, 12345678, 12345678, 19997 more");
         assert_eq!(shorten("1: one, two; 2: one; 3: one", 20, 1), "1: one, two; 2 more");
         assert_eq!(wrap("steal < 0.1 %", 8), ["steal", "< 0.1 %"]);
     }

@@ -41,7 +41,7 @@ pub fn run(options: &Options, asked: &History) -> Result<u8, Failure> {
             .map(|remark| format!("; {} skipped: {}", count_noun(remark.count, "record"), remark.what))
             .collect();
         return Err(Failure::Cannot(format!(
-            "run linespeed first, now and later: no record of {} has these results in {} (--from DIR \
+            "run linespeed first, then again later: no record of {} has these results in {} (--from DIR \
              reads another directory){}{}",
             asked.host.as_deref().unwrap_or("this machine"),
             looked.join(" or "),
