@@ -1,8 +1,8 @@
 # %% [markdown]
 # # linespeed in Python
 #
-# `pip install linespeed` brings the program and `import linespeed`. A cell below begins with `# %%`, as editors and Jupytext read it;
-# `python docs/python.py` runs all of them in some seconds.
+# `pip install linespeed` installs the program and the Python module. Each cell below begins with `# %%`, which editors and Jupytext
+# recognize; `python docs/python.py` runs all cells in a few seconds.
 
 # %%
 import collections
@@ -15,14 +15,14 @@ import linespeed
 # %% [markdown]
 # ## Measure
 #
-# `measure` takes what the command line takes and returns the record: frozen data classes with the fields of `linespeed schema`.
+# `measure` takes the same arguments as the command line, and returns the record as frozen data classes. `linespeed schema` lists the fields.
 
 # %%
 record = linespeed.measure("run", "clock", "costs", "--quick")
-print(record.machine.processor.model_name or "unknown", "-", len(record.measurements), "figures,", record.ended.how)
+print(record.machine.processor.model_name or "unknown", "-", len(record.measurements), "results,", record.ended.how)
 
 # %% [markdown]
-# A measurement has its median, its interval where there are enough samples, and a doubt where it should not be leaned on.
+# Each measurement has a median, an interval if there are enough samples, and a doubt if the result is unreliable.
 
 # %%
 for figure in record.measurements[:5]:
@@ -30,9 +30,9 @@ for figure in record.measurements[:5]:
     print(f"{figure.metric:16} {summary.median:14.6g} {figure.unit:4} {dict(figure.where)} {figure.doubt or ''}")
 
 # %% [markdown]
-# ## What a command is bound by
+# ## The bottleneck of a command
 #
-# The command's own exit code is no error here: the record tells what it did.
+# The exit code of the observed command is not an error here; the record contains it.
 
 # %%
 busy = linespeed.measure("stat", "--", "sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done")
@@ -42,7 +42,7 @@ if busy.diagnosis.bound is not None:
 # %% [markdown]
 # ## Read records
 #
-# `json` has the whole file, also what this version does not know.
+# `json` contains the complete file, including fields that this version does not know.
 
 # %%
 with tempfile.TemporaryDirectory() as folder:
@@ -58,7 +58,7 @@ for finding in before.diagnosis.findings:
 # %% [markdown]
 # ## Tables
 #
-# A row a figure, with the columns of `linespeed show RECORD --csv`: many records are one table.
+# One row per result, with the columns of `linespeed show RECORD --csv`. Many records form one table.
 
 # %%
 rows = linespeed.rows([before, busy])
@@ -74,9 +74,9 @@ else:
     print(table.groupby("metric").value.agg(["count", "min", "max"]).head())
 
 # %% [markdown]
-# ## When it fails
+# ## Errors
 #
-# No record is an exception, with the program's line and its exit code.
+# If the program writes no record, `measure` raises an exception with the program's message and exit code.
 
 # %%
 try:

@@ -28,7 +28,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 if [ -z "$prefix" ]; then
-    [ -n "${HOME:-}" ] || fail "HOME is not set; name a folder: sh install.sh --prefix FOLDER"
+    [ -n "${HOME:-}" ] || fail "HOME is not set; specify a directory: sh install.sh --prefix FOLDER"
     prefix=$HOME/.local
 fi
 case $prefix in
@@ -36,7 +36,7 @@ case $prefix in
     *) prefix=$PWD/$prefix ;;
 esac
 
-# What goes where: a file of the archive and its place, a line each.
+# Prints the files to install, one per line: the file in the archive, and its destination.
 places() {
     echo "linespeed bin/linespeed"
     for page in "$here"/man/*.1; do
@@ -48,16 +48,16 @@ places() {
 }
 
 if [ -n "$remove" ]; then
-    [ -e "$prefix/bin/linespeed" ] || fail "$prefix/bin/linespeed is not there; nothing was removed"
+    [ -e "$prefix/bin/linespeed" ] || fail "$prefix/bin/linespeed does not exist; nothing was removed"
     places | while read -r _ place; do
         rm -f "$prefix/$place" || exit 1
     done || exit 1
-    echo "removed from $prefix; records stay in ${XDG_STATE_HOME:-~/.local/state}/linespeed"
+    echo "removed from $prefix; records remain in ${XDG_STATE_HOME:-~/.local/state}/linespeed"
     exit 0
 fi
 
-[ -f "$here/linespeed" ] || fail "$here/linespeed is not there; unpack the whole archive"
-# Shown before anything is written: a program for other processors, or damaged, is not put in the place of one that works.
+[ -f "$here/linespeed" ] || fail "$here/linespeed does not exist; unpack the complete archive"
+# Checked before anything is written, so that a damaged program, or one for other processors, does not replace a working one.
 version=$("$here/linespeed" --version 2>&1) ||
     fail "$here/linespeed does not run on this machine ($(uname -sm)): $version"
 
@@ -65,14 +65,14 @@ places | while read -r file place; do
     into=$prefix/$place
     [ ! -d "$into" ] || { echo "install.sh: $into is a folder" >&2; exit 1; }
     mkdir -p "$(dirname "$into")" && cp "$here/$file" "$into.new" && mv -f "$into.new" "$into" || exit 1
-done || fail "could not write to $prefix; name another folder: sh install.sh --prefix FOLDER"
+done || fail "could not write to $prefix; specify another directory: sh install.sh --prefix FOLDER"
 chmod 755 "$prefix/bin/linespeed" || exit 1
 
 echo "$version is in $prefix/bin"
 case :${PATH:-}: in
     *:"$prefix/bin":*) ;;
     *)
-        echo "$prefix/bin is not in PATH; add it, in ~/.profile for every login:"
+        echo "$prefix/bin is not in PATH; to add it at every login, add this line to ~/.profile:"
         echo "    export PATH=\"$prefix/bin:\$PATH\""
         ;;
 esac

@@ -1,32 +1,32 @@
-# The steps of ./test, a function each. Sourced by it, from the root of the source tree.
+# The steps of ./test, one function per step. ./test sources this file from the root of the source tree.
 # shellcheck shell=bash
 
 PACKAGES=(
-    bzip2                     # captured machines are archives
-    valgrind                  # counts the kernels' instructions
-    rustc-web                 # a compiler with an aarch64 standard library beside it
+    bzip2                     # unpacks the archives of captured machines
+    valgrind                  # counts the instructions of the timed loops
+    rustc-web                 # a compiler for which Debian has an aarch64 standard library
     libstd-rust-web-dev:arm64
-    gcc-aarch64-linux-gnu     # the linker for aarch64, and its kernel module's compiler
-    make                      # builds the kernel module, with gcc; kernels' tools need libelf
+    gcc-aarch64-linux-gnu     # links programs and compiles the kernel module for aarch64
+    make                      # builds the kernel module, together with gcc; the kernel's build tools need libelf
     gcc
     libelf1
     binutils
     libc6-dev-arm64-cross
-    qemu-user                 # runs what was built for aarch64, and counts its instructions
+    qemu-user                 # runs aarch64 programs and counts their instructions
     chromium                  # opens the page
     python3                   # drives chromium
     qemu-system-x86           # boots machines of other shapes
     qemu-system-arm
-    bc                        # peers of the workloads, and what the recipes run
+    bc                        # reference for the workloads; recipes run this and the following programs
     openssl
-    libssl-dev                # holds our AES against OpenSSL's
+    libssl-dev                # compares linespeed's AES with OpenSSL's
     sysbench
     stress-ng
-    mariadb-server-core       # without a service that would start
+    mariadb-server-core       # does not start a service
     mariadb-client
     likwid
-    linux-perf                # holds stat's perf layout against perf's
-    numactl                   # what these print is read by import
+    linux-perf                # compares stat's perf format with perf's
+    numactl                   # import reads the output of this and the following programs
     lshw
     dmidecode
     hwloc-nox
@@ -36,26 +36,26 @@ PACKAGES=(
     locales
 )
 
-# The newest that was tried; an older one that is installed will do.
+# The newest tested versions; an older installed version also works.
 CARGO_DENY=0.20.2
 MDBOOK=0.5.4
 
 target_dir=${CARGO_TARGET_DIR:-$PWD/target}
-# Static programs for the machine that this runs on, as .cargo/config.toml has them.
+# Static programs for this machine, as configured in .cargo/config.toml.
 host=$(rustc --version --verbose 2>/dev/null | sed -n 's/^host: //p')
 native=$target_dir/$host/debug
-# The folder of one compiler is of no use to another, and both would rebuild it each time.
+# A separate directory, because two compilers cannot share one: each would rebuild everything every time.
 foreign_dir=$target_dir/foreign
 foreign=$foreign_dir/aarch64-unknown-linux-gnu/debug
-# Set where all is to run; otherwise the number draws a share.
+# `everything` is set if all checks are to run; otherwise, the number `share` selects a sample.
 everything=${LINESPEED_TEST_EVERYTHING:-}
 share=${LINESPEED_TEST_SHARE:-$((0x$(git rev-parse --short=7 HEAD 2>/dev/null || echo 0)))}
 
-# No path of the machine that a release is built on stands in it, so that it is the same bytes elsewhere.
+# A release contains no path of the build machine, so that other machines produce identical bytes.
 release_flags=("--remap-path-prefix=${CARGO_HOME:-${HOME:-}/.cargo}/registry/src=registry" "--remap-path-prefix=$PWD=.")
 release_config=(--config "target.$host.rustflags=[\"${release_flags[0]}\", \"${release_flags[1]}\"]")
 
-# A command with Debian's compiler, for aarch64. Clippy cannot use that one, but its own warnings are errors too.
+# Runs a command with Debian's compiler, for aarch64. Clippy cannot use this compiler, but the compiler's own warnings are errors.
 foreign() {
     env RUSTC="${RUSTC_AARCH64:-/usr/bin/rustc}" RUSTDOC="${RUSTDOC_AARCH64:-/usr/bin/rustdoc}" \
         CARGO_TARGET_DIR="$foreign_dir" \
@@ -75,11 +75,11 @@ installed() {
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
-# Everything native, as the tests are built: programs built with fewer packages at once have other features of what they depend
-# on, and all would be compiled again.
+# Builds everything for this machine in the same way as the tests. Building fewer packages at once would select other features of the
+# dependencies, and everything would be compiled again.
 native_programs() { cargo test --quiet --workspace --no-run; }
 
-# Tries it again with new package lists: those that are here may be older than the newest kernel.
+# Runs a command. If it fails, updates the package lists, which may be older than the newest kernel, and runs it again.
 with_newest_packages() {
     "$@" || { as_root apt-get update -q && "$@"; }
 }
@@ -98,9 +98,9 @@ step_install() {
     else
         echo "all ${#PACKAGES[@]} packages are installed"
     fi
-    # rustup's toolchain may have been installed without them.
+    # The toolchain may have been installed without rustfmt and clippy.
     { cargo fmt --version && cargo clippy --version || rustup component add rustfmt clippy; } || return 1
-    # Outside the tree, whose settings are for linespeed.
+    # Built outside the tree, because the tree's cargo settings are for linespeed only.
     cargo deny --version || (cd / && CARGO_TARGET_DIR=$work/cargo-deny cargo install --quiet --debug --locked "cargo-deny@$CARGO_DENY")
 }
 
@@ -110,40 +110,40 @@ step_house() {
 
 step_format() { cargo fmt --all --check; }
 
-# Each crate's root denies what panics outside tests; the step `house` holds them to it.
-# Checked as a release is, since `native` builds the other profile; but tests unwind, and all would be checked twice.
+# The root of each crate rejects code that can panic outside tests; the step `house` checks these settings.
+# Uses the release profile, because `native` builds the other one; with unwinding as in tests, because everything would otherwise be checked twice.
 step_lint() { CARGO_PROFILE_RELEASE_PANIC=unwind cargo clippy --release --workspace --all-targets -- -D warnings; }
 
 step_documents() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items; }
 
-# Licences and sources of what the program is built from: deny.toml.
+# Checks the licenses and sources of the dependencies, as specified in deny.toml.
 step_dependencies() { cargo deny --locked check licenses sources --hide-inclusion-graph; }
 
-# A CPU is taken offline in mid-run here and put back; LINESPEED_TEST_OFFLINE= ./test native leaves it alone.
+# One test takes a CPU offline during a run and puts it back online; `LINESPEED_TEST_OFFLINE= ./test native` skips this test.
 step_native() {
-    # Cases of a property test that names no number of its own; `everything` takes the usual 256.
+    # The number of cases of property tests that do not specify one; `everything` uses the default, 256.
     [ -n "$everything" ] || export PROPTEST_CASES=${PROPTEST_CASES:-64}
     LINESPEED_TEST_OFFLINE=${LINESPEED_TEST_OFFLINE-1} cargo test --workspace --no-fail-fast
 }
 
-# With the tests' own program; the step `packages` does the same with what is installed.
+# Uses the program built for the tests; the step `packages` does the same with the installed program.
 step_python() {
     python/classes --check && native_programs &&
         LINESPEED=$native/linespeed XDG_STATE_HOME=$work/python PYTHONPATH=python PYTHONDONTWRITEBYTECODE=1 python_trials python3
 }
 
-# The package's tests and its notebook, with a Python that finds it.
+# Runs the package's tests and its notebook, with a Python interpreter that finds the package.
 python_trials() { "$1" -W error -m unittest discover -s python/tests && "$1" docs/python.py; }
 
-# Panics, hangs and results that cannot be. In everything, a minute for each parser, or $LINESPEED_TEST_FUZZ seconds, and
-# machines of some thousand harmed trees.
+# Finds panics, hangs and impossible results. `everything` runs each parser for a minute, or for $LINESPEED_TEST_FUZZ seconds, and with
+# at least 3000 inputs.
 step_fuzz() {
     local much=(--seconds 3)
     [ -z "$everything" ] || much=(--seconds "${LINESPEED_TEST_FUZZ:-60}" --runs 3000)
     native_programs && "$native/fuzz" "${much[@]}"
 }
 
-# A book without search and without its server, whose parts take long to build.
+# Installs mdbook without its search and its server, which take long to build.
 step_book() {
     if [ -z "$everything" ]; then
         echo "only in ./test everything"
@@ -162,7 +162,7 @@ step_kills() {
     LINESPEED_TEST_KILLS=$kills cargo test --workspace --test kills -- --nocapture
 }
 
-# They want the machine for themselves, so no other test may run beside them.
+# Handicaps need an otherwise idle machine, so no other test may run at the same time.
 step_handicaps() {
     if [ -z "$everything" ]; then
         echo "only in ./test everything"
@@ -171,7 +171,7 @@ step_handicaps() {
     LINESPEED_TEST_HANDICAPS=1 cargo test --workspace --test handicaps -- --test-threads=1
 }
 
-# The bench's own figures, and its independent chase.
+# Tests the statistics of the bench, and its independent pointer chase.
 step_bench() {
     python3 -m unittest discover -s bench/tests &&
         cargo test --quiet --manifest-path bench/chase/Cargo.toml --target-dir "$target_dir/chase"
@@ -185,14 +185,14 @@ step_counts() {
             --ignored --exact --nocapture qemu::qemu_counts_as_many_aarch64_instructions_as_are_declared
 }
 
-# The crates with code of their own for an instruction set, and those beside which a byte's order or a word's size counts.
+# Tests the crates with code for specific instruction sets; `everything` tests the whole workspace.
 step_emulated() {
     if [ -n "$everything" ]; then
-        # Whole of programs; of grids of cases, which `native` goes through whole, the share of any run.
+        # All tests run, but only a sample of the grids of cases that `native` runs completely.
         LINESPEED_TEST_EVERYTHING='' foreign_cargo test --workspace --no-fail-fast
         return
     fi
-    # What has instructions of its own for aarch64; smoke builds the rest.
+    # Only the crates with aarch64 instructions; the step `smoke` builds the rest.
     foreign_cargo test -p linespeed-kernels -p linespeed-os --no-fail-fast
 }
 
@@ -206,7 +206,7 @@ step_tools() {
             real::what_the_tools_of_this_machine_print_is_read_as_what_others_printed
 }
 
-# What contrib/ holds, with the engines that run it.
+# Runs the contents of contrib/ with the engines for which they are intended.
 step_engines() {
     if [ -z "$everything" ]; then
         echo "only in ./test everything"
@@ -215,8 +215,8 @@ step_engines() {
     native_programs && tests/engines/run "$native/linespeed" "$target_dir/engines"
 }
 
-# What linespeed says of programs whose right answer is known, in about 40 minutes without other programs on the CPUs. All
-# optimizations and tries, as tests/exam/run without options has them, take an hour and a half.
+# Compares linespeed's verdicts on programs with the known answers, in about 40 minutes on an otherwise idle machine. All optimization
+# levels and tries, which tests/exam/run uses without options, take an hour and a half.
 step_exam() {
     if [ -z "$everything" ]; then
         echo "only in ./test everything"
@@ -226,7 +226,7 @@ step_exam() {
         --markdown "$target_dir/exam.md"
 }
 
-# Packages are built twice, the second time from a copy of the tree in another place, and each is installed, used and removed.
+# Builds all packages twice, the second time from a copy of the tree in another directory; then installs, uses and removes each package.
 step_packages() {
     if [ -z "$everything" ]; then
         echo "only in ./test everything"
@@ -246,11 +246,11 @@ step_smoke() {
         qemu-aarch64 "$program" inspect --root "$tree" --tree >/dev/null &&
         qemu-aarch64 "$program" run costs clock --quick --output "$work/measured.json" &&
         qemu-aarch64 "$program" show "$work/measured.json" --html --output "$work/aarch64.html" &&
-        # A record of one architecture is read on the other.
+        # A record from one architecture must be readable on the other.
         "$native/linespeed" show "$work/measured.json" >/dev/null
 }
 
-# The programs that build the kernel module and try it out, and the lab.
+# Builds the lab, and the programs that build and test the kernel module.
 module_programs() {
     native_programs && foreign_cargo build && foreign_cargo build -p linespeed-overhead --example kernel_module
 }
@@ -272,7 +272,7 @@ step_lab() {
     fi
 }
 
-# Whether a program needs no library and no loader.
+# Succeeds if a program needs neither a library nor a loader.
 file_is_static() {
     if LC_ALL=C readelf -lW "$1" | grep -Eq 'INTERP|NEEDED'; then
         echo "$1 is not static" >&2
@@ -289,14 +289,14 @@ step_release() {
             return 1
         fi
     else
-        # Optimizing the whole takes minutes: a change is tried as the tests build it.
+        # An optimized build takes minutes, so for a change, the program built for the tests is checked.
         native_programs && strip -o "$program" "$native/linespeed" || return 1
     fi
     file_is_static "$program" || return 1
     bytes=$(stat -c %s "$program")
     echo "linespeed: static, stripped, $bytes bytes"
-    [ -z "$everything" ] || [ "$bytes" -le 16000000 ] || { echo "more than 16,000,000" >&2; return 1; }
-    # Nothing of the machine that it was built on: no variables, no home, no /usr.
+    [ -z "$everything" ] || [ "$bytes" -le 16000000 ] || { echo "the limit is 16,000,000 bytes" >&2; return 1; }
+    # The program must start without any environment variables.
     env -i "$program" --version
 }
 

@@ -1,4 +1,4 @@
-"""What a reader must know about a run: the machine (as linespeed inspect tells it), the versions, the load."""
+"""Facts about a run that readers need: the machine (from linespeed inspect), the versions, the load."""
 
 from . import tools
 from .inventory import of_record
@@ -28,8 +28,8 @@ def machine(record):
 
 
 def state():
-    """The load average and, where the kernel keeps it, the share of the last ten seconds in which a task waited for a
-    CPU, as words."""
+    """The load average and, if the kernel records it, the share of the last ten seconds in which a task waited for a
+    CPU, as text."""
     with open("/proc/loadavg", encoding="ascii") as file:
         words = "load average " + " ".join(file.read().split()[:3])
     try:
@@ -41,21 +41,21 @@ def state():
 
 
 def cpu_time():
-    """The machine's CPU time since boot as `(all, stolen)`, in ticks."""
+    """The machine's CPU time since boot as `(total, stolen)`, in ticks."""
     with open("/proc/stat", encoding="ascii") as file:
         ticks = [int(part) for part in file.readline().split()[1:]]
-    # Guest time is in user time already.
+    # User time already includes guest time.
     return sum(ticks[:8]), ticks[7] if len(ticks) > 7 else 0
 
 
 def stolen(before, after):
-    """The share of CPU time that the hypervisor took between two readings of `cpu_time`, as words."""
+    """Steal time between two readings of `cpu_time`, as a share of CPU time, as text."""
     total = after[0] - before[0]
-    return f"{(after[1] - before[1]) / total * 100:.2g} %" if total else "not told"
+    return f"{(after[1] - before[1]) / total * 100:.2g} %" if total else "unknown"
 
 
 def versions(linespeed):
-    """The versions of linespeed and of every tool, as one line."""
+    """The versions of linespeed and of every tool, in one line."""
     try:
         own = tools.run(linespeed.command("--version")).strip()
     except tools.Failed as failure:

@@ -1,4 +1,4 @@
-"""Memory bandwidth: linespeed's triad with all CPUs against likwid-bench, sysbench memory and mbw."""
+"""Memory bandwidth: linespeed's triad on all CPUs compared with likwid-bench, sysbench memory and mbw."""
 
 import re
 import statistics
@@ -9,26 +9,26 @@ from .intervals import AtLeast
 from .rounds import interleave
 from .rows import Missing, Ratio, Section, bandwidth, size
 
-# likwid-bench runs about this long a time; its rate is the mean over it.
+# Approximate duration of a run of likwid-bench; its rate is the mean over this time.
 LIKWID_SECONDS = 1.0
-# How many of likwid's variants go on from the survey into the rounds, and how long the survey may take.
+# How many of likwid's variants in the survey are also measured in the rounds, and the time limit of the survey.
 BEST_VARIANTS = 2
 SURVEY_SECONDS = 30
 SURVEY_SECONDS_QUICK = 10
 
 
 def compare(bench):
-    """Rows: triad against each tool's best, and like against like where a tool has something alike."""
+    """Rows: triad compared with each tool's best result, and other loops compared with the same loop of a tool, if it has one."""
     section = Section(
         "Memory bandwidth",
-        "All as bytes that STREAM would count (10⁹ bytes are 1 GB): what the program reads and writes, without the "
+        "All results are in bytes as counted by STREAM (10⁹ bytes are 1 GB): the program's reads and writes, without the "
         "write-allocate of regular stores. linespeed: `bytes_counted: stream`. likwid-bench's stream kernels count "
-        "24 bytes an element as STREAM does, MByte is 10⁶ (its triad kernels, a = b × c + d, read three arrays, as no "
-        "kernel of STREAM does: they are in the survey only). sysbench counts each block once, read or written, MiB. mbw "
-        "counts the bytes copied once, MiB, where STREAM counts them twice, so its figure is doubled; it has one "
-        "thread. All run on arrays of linespeed's size (sysbench on the next power of two). linespeed asks for huge "
-        "pages, the others do not. Of a tool's variants the one with the highest median over the rounds counts, on "
-        "both sides.",
+        "24 bytes per element as STREAM does; 1 MByte is 10⁶ bytes. Its triad kernels, a = b × c + d, read three arrays, unlike "
+        "any STREAM kernel, and are only in the survey. sysbench counts each block once, read or written, in MiB. mbw "
+        "counts copied bytes once, in MiB; STREAM counts them twice, so mbw's result is doubled. mbw uses one "
+        "thread. All tools use arrays of linespeed's size (sysbench uses the next power of two). linespeed requests huge "
+        "pages, the other tools do not. For each tool, including linespeed, the variant with the highest median over the "
+        "rounds is used.",
         [],
     )
     try:
@@ -47,8 +47,8 @@ def compare(bench):
     groups = workgroups(machine, 3 * array, threads)
     budget = SURVEY_SECONDS_QUICK if bench.quick else SURVEY_SECONDS
     survey = survey_likwid(machine, groups, 3 * array, budget, section.remarks)
-    # linespeed takes the largest arrays that the machine readies in time, which may differ from run to run; the tools
-    # take those of its latest run.
+    # linespeed uses the largest arrays that the machine can prepare in time, so their size may differ between runs. The tools
+    # use the size of linespeed's latest run.
     latest = Latest(array)
     arms = {"linespeed": lambda: latest.note(bench.linespeed.record("bandwidth"))}
     for kernel in survey:
@@ -68,8 +68,8 @@ def compare(bench):
     if arrays:
         section.remarks.append(
             f"arrays of {size(arrays[0])}"
-            + (f" to {size(arrays[-1])} from run to run" if arrays[-1] > arrays[0] else "")
-            + f"; the last-level caches together hold {size(last_level(machine))}"
+            + (f" to {size(arrays[-1])}, depending on the run" if arrays[-1] > arrays[0] else "")
+            + f"; the last-level caches have {size(last_level(machine))} in total"
         )
 
     triad = best([series(records, "triad", stores, threads) for stores in ("regular", "streaming")])
@@ -110,28 +110,28 @@ class Latest:
         self.array = array
 
     def note(self, record):
-        """Takes the size from a record, and hands the record on."""
+        """Stores the size in a record, and returns the record."""
         for triad in triads(record):
             self.array = triad["detail"]["array_bytes"]
         return record
 
 
 def last_level(machine):
-    """Bytes of all caches of the last level."""
+    """Total size of all last-level caches, bytes."""
     caches = [cache for cache in machine["caches"] if cache["kind"] != "instruction" and cache.get("bytes")]
     last = max((cache["level"] for cache in caches), default=0)
     return sum(cache["bytes"] for cache in caches if cache["level"] == last)
 
 
 def triads(record):
-    """The record's triads on all CPUs it used."""
+    """The record's triads with the highest number of threads."""
     found = linespeed.find(record, "memory.bandwidth", op="triad", bytes_counted="stream")
     most = max((m["where"]["threads"] for m in found), default=0)
     return [m for m in found if m["where"]["threads"] == most]
 
 
 def series(records, op, stores, threads):
-    """One value a round, None where it is missing."""
+    """One value per round, None if it is missing."""
     return [
         linespeed.value(
             linespeed.find(record, "memory.bandwidth", op=op, stores=stores, threads=threads, bytes_counted="stream")
@@ -141,7 +141,7 @@ def series(records, op, stores, threads):
 
 
 def middle(values):
-    """The median of the values that are there, or 0."""
+    """The median of the existing values, or 0."""
     there = [value for value in values if value is not None]
     return statistics.median(there) if there else 0.0
 
@@ -157,14 +157,14 @@ def best_named(variants):
 
 
 def best_mbw(rounds):
-    """Of mbw's methods the series of the best."""
+    """The series of mbw's best method."""
     methods = {method for each in rounds if each for method in each}
     return best([[each and each.get(method) for each in rounds] for method in sorted(methods)] or [[None] * len(rounds)])
 
 
 def workgroups(machine, bytes_, threads):
-    """likwid's working groups: one a node with CPUs and memory, each with its share of bytes and threads, so that every
-    node's threads have memory of their own node."""
+    """likwid's working groups: one per node with CPUs and memory, each with its share of the bytes and threads, so that all
+    threads use memory of their own node."""
     nodes = [node for node in machine["nodes"] if node.get("cpus") and node.get("bytes") != 0]
     if len(nodes) < 2 or threads % len(nodes):
         return [f"N:{bytes_ // 1000}kB:{threads}"]
@@ -173,8 +173,8 @@ def workgroups(machine, bytes_, threads):
 
 
 def usable(kernel, features):
-    """Whether a kernel of likwid-bench is in double precision and within the CPU's instruction sets (those in a
-    record's `features`; NEON and SSE2 are always there)."""
+    """Whether a kernel of likwid-bench uses double precision and only instruction sets of the CPU (those in a
+    record's `features`; NEON and SSE2 are always available)."""
     if not re.match(r"(stream|triad)(_|$)", kernel) or "_sp" in kernel:
         return False
     needs = {"_avx512": "avx512f", "_avx": "avx", "_fma": "fma", "_sve": "sve"}
@@ -184,14 +184,14 @@ def usable(kernel, features):
 
 
 def promising(kernel):
-    """The order of the survey: what most likely is fastest first (streaming stores, wide vectors), in case the time does
-    not do for all."""
+    """The order of the survey: kernels that are probably fastest (streaming stores, wide vectors) come first, in case there is
+    not enough time for all."""
     width = next((bits for part, bits in (("avx512", 512), ("avx", 256), ("sse", 128)) if part in kernel), 64)
     return ("_mem" not in kernel, -width, kernel)
 
 
 def survey_likwid(machine, groups, bytes_, budget, remarks):
-    """Runs each kernel once, for `budget` seconds in all, and returns the best of the stream kernels: `{kernel: bytes a
+    """Runs each kernel once, for `budget` seconds in total, and returns the best stream kernels: `{kernel: bytes per
     second}`."""
     try:
         listed = [line.split(" ")[0] for line in tools.run(["likwid-bench", "-a"]).splitlines() if " - " in line]
@@ -200,7 +200,7 @@ def survey_likwid(machine, groups, bytes_, budget, remarks):
         return {}
     features = machine["processor"].get("features", [])
     chosen = {}
-    # The triad kernels count 32 bytes an element and stand for comparison only: a quarter of the time, no rounds.
+    # The triad kernels count 32 bytes per element and are only shown for information: a quarter of the time, no rounds.
     for family, time_ in (("stream", budget * 0.75), ("triad", budget * 0.25)):
         kernels = sorted((k for k in listed if k.startswith(family) and usable(k, features)), key=promising)
         rates = {}
@@ -218,19 +218,19 @@ def survey_likwid(machine, groups, bytes_, budget, remarks):
             chosen = {kernel: rates[kernel] for kernel in ranked[:BEST_VARIANTS]}
         remarks.append(
             f"likwid-bench, survey before the rounds: {len(rates)} of {len(kernels)} {family} kernels, one short run "
-            "each, the best: "
+            "each; the best: "
             + (", ".join(f"{kernel} {bandwidth(rates[kernel])}" for kernel in ranked[:BEST_VARIANTS]) or "none ran")
         )
     return chosen
 
 
 def iterations(bytes_, rate):
-    """Passes over the arrays that fill the time at this rate; a few when the rate is not known yet."""
+    """The number of passes over the arrays that fill the time at this rate; a few if the rate is not yet known."""
     return 4 if rate is None else max(4, round(LIKWID_SECONDS * rate / bytes_))
 
 
 def likwid(kernel, groups, passes):
-    """likwid-bench's rate in bytes a second. Raises tools.Failed."""
+    """likwid-bench's rate in bytes per second. Raises tools.Failed."""
     command = ["likwid-bench", "-t", kernel, "-i", passes]
     for group in groups:
         command += ["-w", group]
@@ -241,12 +241,12 @@ def likwid(kernel, groups, passes):
 
 
 def power_of_two(bytes_):
-    """The next power of two, which sysbench demands of a block."""
+    """The next power of two, which sysbench requires as the size of a block."""
     return 1 << (max(bytes_, 4096) - 1).bit_length()
 
 
 def sysbench(direction, block, threads, seconds):
-    """sysbench memory's rate in bytes a second, each thread on a block of its own. Raises tools.Failed."""
+    """sysbench memory's rate in bytes per second, with a separate block for each thread. Raises tools.Failed."""
     text = tools.run(
         ["sysbench", "memory", f"--threads={threads}", f"--memory-block-size={block}", "--memory-scope=local",
          f"--memory-oper={direction}", "--memory-access-mode=seq", f"--time={seconds}", "--memory-total-size=1000T",
@@ -259,9 +259,9 @@ def sysbench(direction, block, threads, seconds):
 
 
 def mbw(array, runs):
-    """mbw's rate by method in bytes a second as STREAM counts a copy: twice what mbw prints. Raises tools.Failed."""
+    """mbw's rate by method, in bytes per second as STREAM counts a copy: twice mbw's own result. Raises tools.Failed."""
     text = tools.run(["mbw", "-q", "-n", runs, max(1, round(array / (1 << 20)))])
-    # Its own average divides by the summed time; the single runs, unlike it, let the median pass over a bad one.
+    # mbw's own average divides by the total time; the median of the single runs is not affected by one bad run.
     rates = {}
     for method, rate in re.findall(r"^\d+\s+Method: (\w+)\s.*Copy: ([0-9.]+) MiB/s", text, re.MULTILINE):
         rates.setdefault(method, []).append(2 * float(rate) * (1 << 20))

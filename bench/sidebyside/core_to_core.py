@@ -1,4 +1,4 @@
-"""Core to core: linespeed run core-to-core against core-to-core-latency, on one pair of CPUs."""
+"""Core to core: linespeed run core-to-core compared with core-to-core-latency, on one pair of CPUs."""
 
 import statistics
 
@@ -9,31 +9,31 @@ from .rows import Figure, Missing, Ratio, Section, nanoseconds
 
 TARGET = Within(0.10)
 
-# What a pair may take, in both ways together.
+# Time limit for a pair, both methods together.
 PAIR = Under(1e6, "1 ms")
 
-# A run of either takes a fraction of a second, and one line of the tool's is not another's: many rounds.
+# A run of either program takes a fraction of a second, and the tool's line differs from run to run: many rounds.
 ROUNDS = 40
 
-# Of the tool's samples in a run, each 1,000 round trips: about as long as linespeed takes for a pair. It tells their mean
-# only, and a mean over its usual 300 is of everything else that ran meanwhile.
+# Number of the tool's samples per run, each of 1,000 round trips, which take about as long as linespeed needs for a pair. The tool
+# prints only their mean, and a mean over its default of 300 samples would include disturbances by other programs.
 SAMPLES = 10
 
 
 def compare(bench):
-    """The pair of the first two CPUs: by compare-and-swap beside the tool's, by loads and stores alone, and what it took."""
+    """The pair of the first two CPUs: compare-and-swap next to the tool's result, loads and stores, and the time for the pair."""
     section = Section(
         "Core to core",
-        "Nanoseconds one way. linespeed: `linespeed run core-to-core`, median of samples of eight lines each on a fresh page; "
-        "the median over both homes where the CPUs are on two nodes. It hands a line over by compare-and-swap and, in turns "
-        "on the same lines, by loads and stores. core-to-core-latency: compare-and-swap on one line, mean of "
-        f"{SAMPLES} samples of 1,000 round trips. Its benchmark of loads and stores passes two lines and is not beside ours, "
-        "which passes one. In which slice of the cache that one line lies is chance from run to "
-        f"run, so there are at least {ROUNDS} rounds. A mean follows what other programs took; a median does not.",
+        "One-way latency in nanoseconds. linespeed: `linespeed run core-to-core`, median of samples of eight lines each on a fresh "
+        "page; the median over both home nodes if the CPUs are on two nodes. linespeed transfers each line by compare-and-swap and, "
+        "alternately on the same lines, by loads and stores. core-to-core-latency: compare-and-swap on one line, mean of "
+        f"{SAMPLES} samples of 1,000 round trips. Its load/store benchmark transfers two lines and is not comparable with "
+        "linespeed's, which transfers one. The cache slice of that one line varies by chance from run to "
+        f"run, so there are at least {ROUNDS} rounds. Other programs' use of the CPUs affects a mean, but not a median.",
         [],
     )
     if len(bench.cpus) < 2:
-        section.rows.append(Missing("core to core", "it needs two CPUs"))
+        section.rows.append(Missing("core to core", "requires two CPUs"))
         return section
     first, second = bench.cpus[:2]
     arms = {
@@ -47,24 +47,24 @@ def compare(bench):
     section.rows += [
         Ratio(what, "core-to-core-latency", cas, found["core-to-core-latency"], nanoseconds, TARGET),
         Figure(f"{what}, by loads and stores", store, nanoseconds),
-        Figure("what the pair took, both ways", [took(record) for record in found["linespeed"]], nanoseconds, PAIR),
+        Figure("time for the pair, both methods", [took(record) for record in found["linespeed"]], nanoseconds, PAIR),
     ]
     return section
 
 
 def of_way(records, way):
-    """The pair's figure of each record in one way of handing over, ns; None where it has none."""
+    """The pair's result in each record, for one method of transfer, ns; None if it is missing."""
     return [linespeed.value(linespeed.find(record, "core_to_core.latency", handover=way)) for record in records]
 
 
 def took(record):
-    """How long the pair took, ns; None where it has no figures."""
+    """The time for the pair, ns; None if the record has no results."""
     pair = linespeed.find(record, "core_to_core.latency")
     return pair[0]["detail"]["pair_us"] * 1e3 if pair else None
 
 
 def ours(bench, first, second):
-    """The record of that pair. Raises tools.Failed."""
+    """linespeed's record for this pair. Raises tools.Failed."""
     return tools.run_json(
         bench.linespeed.command("run", "core-to-core", "--json", "--cpus", f"{first},{second}"),
         linespeed.LONGEST_SECONDS,
@@ -72,13 +72,13 @@ def ours(bench, first, second):
 
 
 def measure(first, second):
-    """The tool's figure for the pair in ns. Raises tools.Failed."""
+    """The tool's result for the pair in ns. Raises tools.Failed."""
     return of_csv(tools.run([tools.CORE_TO_CORE, "--csv", "--cores", f"{first},{second}", 1000, SAMPLES], 120))
 
 
 def of_csv(text):
-    """The median of the cells of the tool's CSV: a triangle, empty where there is no figure."""
+    """The median of the cells of the tool's CSV: a triangle, whose other cells are empty."""
     cells = [float(cell) for line in text.splitlines() for cell in line.split(",") if cell.strip()]
     if not cells:
-        raise tools.Failed("core-to-core-latency printed no figures")
+        raise tools.Failed("core-to-core-latency printed no results")
     return statistics.median(cells)

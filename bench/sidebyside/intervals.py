@@ -1,22 +1,22 @@
-"""How a difference is told: exact intervals of a median, ratios paired by round, and verdicts on a target."""
+"""Statistics of differences: exact intervals of a median, ratios paired by round, and verdicts on a target."""
 
 import math
 import statistics
 from dataclasses import dataclass
 
-# The confidence of every interval. It needs at least six values: with five, even minimum to maximum covers 93.75 %.
+# The confidence level of every interval, which requires at least six values: with five, even the full range covers only 93.75 %.
 CONFIDENCE = 0.95
 FEWEST = 6
 
 
 def median_interval(values):
-    """The interval of the median by order statistics (that is, by the sign test), which holds for any shape of
-    distribution: `(low, high)` of at least 95 %, or None with fewer than six values."""
+    """The interval of the median by order statistics (that is, by the sign test), which is valid for any
+    distribution: `(low, high)` with at least 95 % confidence, or None with fewer than six values."""
     ordered = sorted(values)
     count = len(ordered)
     best = None
     outside = 0.0
-    # `outside` is the chance that fewer than `rank` of `count` values lie below the median.
+    # `outside` is the probability that fewer than `rank` of `count` values are below the median.
     for rank in range(1, count // 2 + 1):
         outside += math.comb(count, rank - 1) / 2**count
         if 1 - 2 * outside < CONFIDENCE:
@@ -27,7 +27,7 @@ def median_interval(values):
 
 @dataclass
 class Estimate:
-    """A median with its interval (None with fewer than six values) and the number of values behind it."""
+    """A median with its interval (None with fewer than six values) and the number of values on which it is based."""
 
     median: float
     interval: tuple | None
@@ -43,8 +43,8 @@ def estimate(values):
 
 
 def ratio(ours, theirs):
-    """The ratio ours ÷ theirs over rounds: the median of the logarithms of each round's ratio, and its interval.
-    Rounds in which one side is None or not positive do not count. None when no round counts."""
+    """The ratio ours ÷ theirs over rounds: the median of the logarithms of the rounds' ratios, and its interval.
+    Rounds in which one side is None or not positive do not count. None if no round counts."""
     logs = [math.log(a / b) for a, b in zip(ours, theirs) if a and b and a > 0 and b > 0]
     if not logs:
         return None
@@ -57,8 +57,8 @@ def ratio(ours, theirs):
 
 
 def unrest(values):
-    """How far a side differs from itself from one round to the next: the median of |ratio − 1| of successive rounds,
-    a comparison of A with A. None with fewer than two values."""
+    """The difference of a side from itself between rounds: the median of |ratio − 1| of successive rounds,
+    an A/A comparison. None with fewer than two values."""
     values = [value for value in values if value]
     steps = [abs(math.log(after / before)) for before, after in zip(values, values[1:])]
     return math.exp(statistics.median(steps)) - 1 if steps else None
@@ -66,7 +66,7 @@ def unrest(values):
 
 @dataclass
 class Within:
-    """The target that a ratio lies within `share` of 1."""
+    """The target that a ratio is within `share` of 1."""
 
     share: float
 
@@ -89,7 +89,7 @@ class Within:
 
 @dataclass
 class AtLeast:
-    """The target that a ratio is at least `least`. Not being told apart from it is no miss."""
+    """The target that a ratio is at least `least`. An inconclusive ratio does not miss the target."""
 
     least: float
 
@@ -109,7 +109,7 @@ class AtLeast:
 
 @dataclass
 class Under:
-    """The target that a figure stays under `limit` (in the figure's unit), written `text`."""
+    """The target that a result is below `limit` (in the result's unit); `text` is the limit in words."""
 
     limit: float
     text: str
@@ -127,7 +127,7 @@ class Under:
 
 
 class Untargeted:
-    """No target: the figure stands for itself."""
+    """No target."""
 
     def words(self):
         return ""
@@ -140,5 +140,5 @@ class Untargeted:
 
 
 def too_few(found):
-    """What is said instead of a verdict when there are too few rounds for an interval."""
+    """The text that replaces a verdict if there are too few rounds for an interval."""
     return f"too few rounds: {found.count} of {FEWEST}"

@@ -1,4 +1,4 @@
-"""The machine's shape: linespeed inspect against lscpu and lstopo."""
+"""The machine's inventory: linespeed inspect compared with lscpu and lstopo."""
 
 import xml.etree.ElementTree as ElementTree
 
@@ -9,11 +9,11 @@ CACHES = ("L1d", "L1i", "L2", "L3")
 
 
 def compare(bench):
-    """Rows for the counts of packages, cores, CPUs and nodes and for every cache's size."""
+    """Rows for the numbers of packages, cores, CPUs and nodes, and for the sizes of the caches."""
     section = Section(
         "Inventory",
-        "What each says of the same machine: `lscpu` (its parsable forms), `lstopo-no-graphics --of xml` and "
-        "`linespeed inspect --json`. CPUs are those online; a cache is its size times how many there are.",
+        "The inventory of the same machine from each tool: `lscpu` (its parsable forms), `lstopo-no-graphics --of xml` and "
+        "`linespeed inspect --json`. CPUs are online CPUs; a cache is shown as its size times the number of such caches.",
         [],
     )
     readings = {}
@@ -30,12 +30,12 @@ def compare(bench):
 
 
 def caches(sizes):
-    """`48 KiB × 2` from the sizes in bytes of every cache of one kind."""
+    """`48 KiB × 2` from the sizes in bytes of all caches of one kind."""
     return ", ".join(f"{size(each)} × {sizes.count(each)}" for each in sorted(set(sizes)))
 
 
 def of_record(record):
-    """linespeed's words."""
+    """The inventory in a record of linespeed, as text."""
     machine = record["machine"]
     counts = machine["counts"]
     words = {
@@ -53,7 +53,7 @@ def of_record(record):
 
 
 def lscpu():
-    """lscpu's words."""
+    """The inventory from lscpu, as text."""
     rows = [
         line.split(",")
         for line in tools.run(["lscpu", "-p=CPU,CORE,SOCKET,NODE"]).splitlines()
@@ -70,7 +70,7 @@ def lscpu():
 
 
 def lstopo():
-    """lstopo's words."""
+    """The inventory from lstopo, as text."""
     objects = list(ElementTree.fromstring(tools.run(["lstopo-no-graphics", "--of", "xml"])).iter("object"))
     count = lambda kind: str(sum(each.get("type") == kind for each in objects))  # noqa: E731
     words = {"packages": count("Package"), "cores": count("Core"), "CPUs": count("PU"), "nodes": count("NUMANode")}

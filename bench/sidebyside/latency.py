@@ -1,4 +1,4 @@
-"""Load latency of memory on 2 MiB pages: linespeed run latency against an independent pointer chase."""
+"""Load latency of memory on 2 MiB pages: linespeed run latency compared with an independent pointer chase."""
 
 import statistics
 
@@ -11,19 +11,19 @@ WANTED_BYTES = 512 << 20
 PAGE = "2MiB"
 TARGET = Within(0.05)
 
-# Below this share of huge pages a chase measures the page walk as well, and is no yardstick.
+# With a lower share of huge pages, a chase also measures page walks and is not comparable.
 LEAST_HUGE_SHARE = 0.99
 
 
 def compare(bench):
-    """One row: the point nearest to 512 MiB. Leaves the records in `bench.latency_records` for other comparisons."""
+    """One row: the point nearest to 512 MiB. Saves the records in `bench.latency_records` for other comparisons."""
     section = Section(
         "Memory latency",
-        "Nanoseconds a dependent load. linespeed: the point of `linespeed run latency` on 2 MiB pages that is nearest "
-        "to 512 MiB, median of its samples. The other side: `bench/chase`, written for this comparison with no code in "
-        "common: Sattolo's shuffle of an index table, one stop a 64-byte line, its own loop in assembly, huge pages by "
-        "madvise and verified in smaps, the same CPU and the same bytes; median of 64 samples that together go once "
-        "round.",
+        "Nanoseconds per dependent load. linespeed: the point of `linespeed run latency` on 2 MiB pages that is nearest "
+        "to 512 MiB, as the median of its samples. The other side is `bench/chase`, which was written for this comparison "
+        "and shares no code with linespeed: Sattolo's shuffle of an index table, one element per 64-byte line, a separate "
+        "assembly loop, and huge pages requested with madvise and verified in smaps. It uses the same CPU and the same number "
+        "of bytes; its result is the median of 64 samples that together make one full cycle.",
         [],
     )
     try:
@@ -50,14 +50,14 @@ def compare(bench):
     ]
     if None in ours:
         reached = len(ours) - ours.count(None)
-        section.remarks.append(f"linespeed reached {size(place['bytes'])} in {reached} of {len(ours)} rounds only")
+        section.remarks.append(f"linespeed reached {size(place['bytes'])} in only {reached} of {len(ours)} rounds")
     what = f"latency at {size(place['bytes'])} on 2 MiB pages, CPU {place['cpu']}"
     section.rows.append(Ratio(what, "bench/chase", ours, found["chase"], nanoseconds, TARGET))
     return section
 
 
 def nearest(record):
-    """The point on huge pages whose working set is nearest to the wanted one, as a ratio."""
+    """The point on huge pages whose working set is nearest to the requested size, as a ratio."""
     points = linespeed.find(record, "load.latency", page=PAGE)
     return min(
         points,
@@ -67,8 +67,8 @@ def nearest(record):
 
 
 def chased(program, bytes_, cpu):
-    """The chase's median in nanoseconds. Raises tools.Failed, also where the memory did not lie on huge pages."""
+    """The chase's median in nanoseconds. Raises tools.Failed, also if the memory was not on huge pages."""
     result = tools.run_json([program, bytes_, cpu])
     if result["huge_share"] < LEAST_HUGE_SHARE:
-        raise tools.Failed(f"only {result['huge_share'] * 100:.0f} % of the chase's memory lay on huge pages")
+        raise tools.Failed(f"only {result['huge_share'] * 100:.0f} % of the chase's memory is on huge pages")
     return statistics.median(result["ns"])

@@ -1,10 +1,10 @@
-"""Running linespeed and finding figures in its records."""
+"""Runs linespeed and finds results in its records."""
 
 import statistics
 
 from . import tools
 
-# Longer than any single run may take: a run that hangs is a failure, not a long wait.
+# Time limit of a single run; a run that exceeds it has failed.
 LONGEST_SECONDS = 300
 
 
@@ -30,7 +30,7 @@ class Linespeed:
 
 
 def find(record, metric, **place):
-    """The measurements of `metric` whose place has all of these keys with these values."""
+    """The measurements of `metric` whose labels include all of these keys and values."""
     if record is None:
         return []
     return [
@@ -42,18 +42,18 @@ def find(record, metric, **place):
 
 
 def value(measurements):
-    """The median over measurements of their medians; None without any."""
+    """The median of the medians of all measurements; None without measurements."""
     medians = [measurement["summary"]["median"] for measurement in measurements]
     return statistics.median(medians) if medians else None
 
 
 def lost(records, measurement):
-    """Remarks on what the records' coverage says against a measurement: one for each part of it."""
+    """Remarks on incomplete or missing parts of a measurement, according to the records' coverage: one for each part."""
     said = {}
     for record in filter(None, records):
         for line in record["coverage"]:
             if line["what"].split()[0] == measurement and line["state"] not in ("measured", "skipped"):
-                said.setdefault((line["what"], line["state"]), []).append(line.get("reason", "no reason told"))
+                said.setdefault((line["what"], line["state"]), []).append(line.get("reason", "no reason given"))
     count = sum(record is not None for record in records)
     return [
         f"linespeed, {what}: {state} in {len(reasons)} of {count} runs: {reasons[0]}"

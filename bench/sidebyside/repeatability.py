@@ -1,11 +1,11 @@
-"""What linespeed's own figures owe to themselves: whole cycles at L1, chains that agree, runs that repeat."""
+"""Consistency of linespeed's own results: whole cycles in L1, two chains that agree, repeatable runs."""
 
 from . import linespeed
 from .intervals import Under
 from .rounds import interleave
 from .rows import Figure, Missing, Section, share
 
-# A working set is well inside a cache at half of it; one cache's edge is left out as well.
+# A working set counts as inside a cache up to half of the cache's size; sizes near the boundary between two caches are omitted.
 INSIDE = 2
 
 
@@ -13,13 +13,13 @@ def compare(bench):
     """Rows about core.clock and the first two cache levels, over the records of all rounds."""
     section = Section(
         "Clock and repeatability",
-        "linespeed against itself. L1 latency in cycles: distance from the nearest whole number, as a share of it, of "
-        "the working sets up to half of L1d. Two chains: adds against multiplies, as the record tells. Repeatability: "
-        "|ratio − 1| of successive runs, of those that do not say of themselves that they are doubtful; what differs in ns and not in cycles is the clock that "
-        "moved.",
+        "linespeed compared with itself. L1 latency in cycles: relative distance from the nearest whole number, for "
+        "working sets up to half of L1d. Two chains: adds compared with multiplies, from the record. Repeatability: "
+        "|ratio − 1| of successive reliable runs; a difference in ns but not in cycles means that the clock "
+        "changed.",
         [],
-        ["No row against perf's cycle counter where the machine has no PMU (most guests): a clock derived from time "
-         "alone has no second witness there but the second chain."],
+        ["On a machine without a PMU (most guests), there is no row for perf's cycle counter: the second chain is then "
+         "the only check of a clock derived from time."],
     )
     clocks = interleave("clock", bench.rounds, {"linespeed": lambda: bench.linespeed.record("clock")}, section.remarks)
     clock_records = [record for record in clocks["linespeed"] if record]
@@ -41,20 +41,20 @@ def compare(bench):
                 runs = [points(record, metric, low, high) for record in latency_records]
                 add_repeated(section, f"L{level} latency in {unit}", runs)
     else:
-        section.rows.append(Missing("L1 and L2 latency", "the machine does not tell the size of its caches"))
+        section.rows.append(Missing("L1 and L2 latency", "the machine does not report the sizes of its caches"))
     return section
 
 
 def add(section, what, values, target):
-    """Adds the row, or says that nothing was measured."""
+    """Adds the row, or reports that nothing was measured."""
     if any(value is not None for value in values):
         section.rows.append(Figure(what, values, share, target))
     else:
-        section.rows.append(Missing(what, "linespeed's records hold no such figure"))
+        section.rows.append(Missing(what, "linespeed's records contain no such result"))
 
 
 def levels(sizes):
-    """`(level, from bytes, to bytes)` of working sets that lie in L1 and in L2 alone."""
+    """`(level, from bytes, to bytes)` of working sets that fit in L1, and that fit in L2 but not in L1."""
     found = [(1, 0, sizes[1] // INSIDE)]
     if 2 in sizes and sizes[2] // INSIDE > sizes[1] * INSIDE:
         found.append((2, sizes[1] * INSIDE, sizes[2] // INSIDE))
@@ -62,7 +62,7 @@ def levels(sizes):
 
 
 def points(record, metric, low, high):
-    """The metric's points on 2 MiB pages with a working set in [low, high]; on 4 KiB pages where there are none."""
+    """The metric's points on 2 MiB pages with a working set in [low, high]; on 4 KiB pages if there are none."""
     for page in ("2MiB", "4KiB"):
         found = [m for m in linespeed.find(record, metric, page=page) if low <= m["where"]["bytes"] <= high]
         if found:
@@ -71,7 +71,7 @@ def points(record, metric, low, high):
 
 
 def data_caches(records):
-    """Bytes of the smallest data or unified cache of each level."""
+    """The size of the smallest data or unified cache of each level, bytes."""
     sizes = {}
     for cache in records[0]["machine"]["caches"] if records else []:
         if cache["kind"] != "instruction" and cache.get("bytes"):
@@ -80,7 +80,7 @@ def data_caches(records):
 
 
 def from_whole(cycles):
-    """Distance from the nearest whole number of cycles, as a share of that number."""
+    """The relative distance from the nearest whole number of cycles."""
     return abs(cycles - max(round(cycles), 1)) / max(round(cycles), 1)
 
 
@@ -91,26 +91,26 @@ def steps(runs):
 
 
 def doubted(run):
-    """Why a run's record says that its figure is doubtful: the first doubt, where at least half of the points that the
-    figure is the median of have one; else None."""
+    """Why a run's result is unreliable: the first doubt, if at least half of the points behind the median have one; otherwise
+    None."""
     reasons = [measurement["doubt"] for measurement in run if measurement.get("doubt")]
     return reasons[0] if reasons and 2 * len(reasons) >= len(run) else None
 
 
 def add_repeated(section, name, runs):
-    """Adds the row on how far successive runs differ, and a remark on the runs that were left out."""
+    """Adds the row with the difference between successive runs, and a remark on the omitted runs."""
     runs = [run for run in runs if run]
     sure = [run for run in runs if doubted(run) is None]
     reasons = [doubted(run) for run in runs if doubted(run) is not None]
     what = f"{name}, two runs differ"
     if len(sure) < 2 and reasons:
         section.rows.append(
-            Missing(what, f"{len(reasons)} of {len(runs)} records say that they are doubtful, the first: {reasons[0]}")
+            Missing(what, f"{len(reasons)} of {len(runs)} records mark the result as unreliable; first reason: {reasons[0]}")
         )
         return
     add(section, what, steps(sure), Under(0.01, "1 %"))
     if reasons:
         section.remarks.append(
-            f"{name}: {len(reasons)} of {len(runs)} records say themselves that it is doubtful and are left out, the "
-            f"first: {reasons[0]}"
+            f"{name}: {len(reasons)} of {len(runs)} records mark the result as unreliable and are omitted; "
+            f"first reason: {reasons[0]}"
         )

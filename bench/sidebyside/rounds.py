@@ -1,5 +1,5 @@
-"""Interleaved rounds: every arm once a round, forwards and backwards in turn (A B B A …), so that a drift of the machine
-meets all arms alike."""
+"""Interleaved rounds: every arm runs once per round, in alternating order (A B B A …), so that drift of the machine affects
+all arms equally."""
 
 import os
 
@@ -7,8 +7,8 @@ from .tools import Failed, say
 
 
 def interleave(title, rounds, arms, remarks):
-    """Runs every arm (name: function without arguments) once in each of `rounds` rounds. Returns by name the list of
-    what the arm returned, None where it failed; what failed is added to `remarks`, each failure once."""
+    """Runs every arm (name: function without arguments) once in each of `rounds` rounds. Returns, by name, the list of
+    the arm's results, None where it failed. Each distinct failure is added to `remarks` once."""
     results = {name: [] for name in arms}
     cpus = os.sched_getaffinity(0)
     for number in range(rounds):
@@ -18,7 +18,7 @@ def interleave(title, rounds, arms, remarks):
             try:
                 now = os.sched_getaffinity(0)
                 if now != cpus:
-                    note(remarks, f"the CPUs changed while it ran: first {sorted(cpus)}, then {sorted(now)}")
+                    note(remarks, f"the CPUs changed during the run: first {sorted(cpus)}, then {sorted(now)}")
                 results[name].append(arms[name]())
             except Failed as failure:
                 results[name].append(None)
@@ -27,6 +27,6 @@ def interleave(title, rounds, arms, remarks):
 
 
 def note(remarks, text):
-    """Adds a remark once."""
+    """Adds a remark, unless it is already present."""
     if text not in remarks:
         remarks.append(text)

@@ -1,4 +1,4 @@
-"""What a comparison yields: rows of a table, in sections that say how each tool counts."""
+"""The result of a comparison: rows of a table, in sections that describe what each tool counts."""
 
 from dataclasses import dataclass, field
 
@@ -19,7 +19,7 @@ class Ratio:
 
 @dataclass
 class Figure:
-    """A figure of linespeed's own (or, where linespeed has none yet, of a tool) against a limit."""
+    """A result of linespeed (or of a tool, if linespeed has no such result) compared with a limit."""
 
     what: str
     values: list
@@ -29,7 +29,7 @@ class Figure:
 
 @dataclass
 class Agreement:
-    """Whether linespeed and other tools say the same: the words of each, by name."""
+    """Whether linespeed and other tools report the same: the text of each, by name."""
 
     what: str
     said: dict
@@ -49,7 +49,7 @@ class Missing:
 
 @dataclass
 class Section:
-    """Rows of one kind, what each tool counts, and what was noticed while running."""
+    """Rows of one kind, a description of what each tool counts, and remarks from the run."""
 
     title: str
     how: str
@@ -66,7 +66,7 @@ def nanoseconds(value):
 
 
 def bandwidth(value):
-    """Bytes a second as `12.3 GB/s` (10⁹ bytes)."""
+    """Bytes per second as `12.3 GB/s` (10⁹ bytes)."""
     return f"{value / 1e9:.4g} GB/s"
 
 

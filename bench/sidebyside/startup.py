@@ -1,5 +1,4 @@
-"""Start-up and size: how long linespeed takes to say what it knows, against limits and beside lscpu and lstopo; and how
-much memory it takes for itself."""
+"""Start-up and memory: linespeed's start-up time, compared with limits and with lscpu and lstopo, and its memory use."""
 
 import json
 import os
@@ -14,7 +13,7 @@ from .rounds import interleave
 from .rows import Figure, Missing, Ratio, Section, nanoseconds, size
 
 RUNS = 10
-MADE_UP = ("1024", "8", "4", "2")  # CPUs, nodes, packages, threads a core
+MADE_UP = ("1024", "8", "4", "2")  # CPUs, nodes, packages, threads per core
 CHECKED = ("512", "8", "2", "2")
 
 
@@ -22,9 +21,9 @@ def compare(bench):
     """Rows of times by hyperfine and of maximum resident memory by GNU time."""
     section = Section(
         "Start-up and memory",
-        f"Wall time by `hyperfine -N`: in every round {RUNS} runs after two to warm up, their median. Memory: the "
-        "maximum resident size that `/usr/bin/time` reads; `clock`, `wakeup` and `stolen` measure without arrays, so "
-        "all of it is the tool's own.",
+        f"Wall time from `hyperfine -N`: the median of {RUNS} runs per round, after two warm-up runs. Memory: the "
+        "maximum resident size from `/usr/bin/time`; `clock`, `wakeup` and `stolen` measure without arrays, so "
+        "all memory is linespeed's own.",
         [],
     )
     ours = bench.linespeed
@@ -76,14 +75,14 @@ def compare(bench):
 
 
 def baseline(ours, *root):
-    """The record that a check is held against: of an inventory. Raises tools.Failed."""
+    """The baseline record for a check, which contains only an inventory. Raises tools.Failed."""
     record = tools.WORK / f"baseline-{len(root)}.json"
     tools.run(ours.command("inspect", *root, "--output", record))
     return record
 
 
 def made_up_tree(shape):
-    """The folder of a captured tree of a large machine that does not exist. Raises tools.Failed."""
+    """The directory with the synthetic tree of a large machine. Raises tools.Failed."""
     folder = tools.WORK / f"made-up-{shape[0]}"
     if not (folder / "sys").exists():
         folder.mkdir(parents=True, exist_ok=True)
@@ -93,8 +92,8 @@ def made_up_tree(shape):
 
 
 def first_screen(command):
-    """The wall time from the start of a watch to its first screen, the interval of a second included, in ns; the watch is ended then.
-    None where it says nothing."""
+    """The wall time in ns from the start of `live` to its first screen, including the interval of one second; `live` is then stopped.
+    None if it prints nothing."""
     began = time.monotonic_ns()
     watch = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     said = watch.stdout.read(1)
@@ -108,7 +107,7 @@ def hyperfine(command):
     """The median wall time of a command in ns. Raises tools.Failed."""
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "report.json")
-        # hyperfine splits a command as a shell would.
+        # hyperfine splits a command into words like a shell.
         line = " ".join("'" + part.replace("'", "'\\''") + "'" for part in command)
         tools.run(["hyperfine", "-N", "--warmup", "2", "--runs", RUNS, "--style", "none", "--export-json", report, line])
         try:
@@ -119,8 +118,8 @@ def hyperfine(command):
 
 
 def resident(command):
-    """The maximum resident size of a command in bytes. Raises tools.Failed. GNU time starts it, not this program,
-    because a process keeps the maximum of the one that it was forked from."""
+    """The maximum resident size of a command in bytes. Raises tools.Failed. GNU time starts the command, not this
+    program, because a process inherits the maximum of the process from which it was forked."""
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "report")
         tools.run(["/usr/bin/time", "-o", report, "-f", "%M", *command])

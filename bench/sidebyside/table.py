@@ -1,4 +1,4 @@
-"""The one table: on the terminal and as Markdown."""
+"""The table, for the terminal and as Markdown."""
 
 import datetime
 import statistics
@@ -7,17 +7,17 @@ import textwrap
 from .intervals import CONFIDENCE, estimate, ratio, unrest
 from .rows import Agreement, Figure, Missing, Ratio
 
-HEAD = ("what", "linespeed", "beside", "its figure", "ratio [95 %]", "rounds", "A/A", "target", "verdict")
+HEAD = ("what", "linespeed", "other tool", "its result", "ratio [95 %]", "rounds", "A/A", "target", "verdict")
 
 
 def cells(row):
-    """A row's words, one for each column of HEAD."""
+    """The cells of a row, one for each column of HEAD."""
     if isinstance(row, Agreement):
         ours = row.said.get("linespeed")
         others = {name: words for name, words in row.said.items() if name != "linespeed" and words is not None}
         told = sorted(set(others.values()))
         return (
-            row.what, ours or "not told", ", ".join(others), " / ".join(told), "", "", "", "the same",
+            row.what, ours or "not reported", ", ".join(others), " / ".join(told), "", "", "", "the same",
             "yes" if row.agree() else "no",
         )
     if isinstance(row, Missing):
@@ -35,7 +35,7 @@ def cells(row):
         return (row.what, figure, "", "", "", str(found.count), "", row.target.words(), verdict)
     found = ratio(row.ours, row.theirs)
     if found is None:
-        return (row.what, "", row.tool, "", "", "0", "", row.target.words(), "not compared: no round with both figures")
+        return (row.what, "", row.tool, "", "", "0", "", row.target.words(), "not compared: no round with both results")
     text = f"{found.median:.3f}"
     if found.interval is not None:
         text += f" [{found.interval[0]:.3f}, {found.interval[1]:.3f}]"
@@ -48,15 +48,15 @@ def cells(row):
 
 
 def middle(values):
-    """The median of the values that are there."""
+    """The median of the existing values."""
     return statistics.median(value for value in values if value is not None)
 
 
 def terminal(sections):
-    """The table as text: columns as wide as their words, a section's remarks below it."""
+    """The table as text, with columns as wide as their contents, and a section's remarks below the section."""
     blocks = [(section, [cells(row) for row in section.rows]) for section in sections]
     rows = [HEAD] + [row for _, each in blocks for row in each]
-    # The last column ends the line, so long words in it (a reason) widen nothing.
+    # The last column ends the line, so its long texts (reasons) do not widen the table.
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEAD) - 1)]
     line = lambda row: "  ".join([*(w.ljust(n) for w, n in zip(row, widths)), row[-1]]).rstrip()  # noqa: E731
     text = [line(HEAD), ""]
@@ -69,42 +69,42 @@ def terminal(sections):
 
 
 def escape(words):
-    """Words that stay in their cell."""
+    """A text in which all characters with a meaning in Markdown tables are escaped."""
     return words.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
 
 
 def markdown(sections, run):
-    """The whole document. `run` tells of the machine, the versions, the load and how to do it again."""
+    """The complete document. `run` contains the machine, the versions, the load and the command to repeat the run."""
     text = [
         "# Measured side by side",
         "",
         *wrapped(
-            f"The table of one run of `bench/run`, written by it on {run['date']}: linespeed beside the tools that people "
-            "use for the same question today, interleaved on one machine."
+            f"These tables are from one run of `bench/run` on {run['date']}. They compare linespeed with common tools for the "
+            "same question, with interleaved runs on one machine."
         ),
         "",
-        "## How to do it again",
+        "## How to reproduce it",
         "",
         "```",
         run["command"],
         "```",
         "",
         *wrapped(
-            "As root on Debian 12; it installs the tools (Debian packages, and core-to-core-latency by cargo), builds "
-            "linespeed and `bench/chase`, and runs everything. `--quick` takes about three minutes, without it about "
-            "ten. Leave the machine alone meanwhile: whatever else runs is measured too."
+            "Run it as root on Debian 12. It installs the tools (Debian packages, and core-to-core-latency with cargo), builds "
+            "linespeed and `bench/chase`, and runs all comparisons. `--quick` takes about three minutes, a full run about "
+            "ten. Do not use the machine during the run, because other load affects the results."
         ),
         "",
         "## How to read it",
         "",
         *wrapped(
-            "A ratio is linespeed ÷ the tool: the median over the rounds of the logarithm of each round's ratio, with "
-            f"its exact {CONFIDENCE * 100:.0f} % interval by the sign test, which assumes no shape of distribution "
-            "(six rounds at least). Rounds run forwards and backwards in turn (A B B A), so that a drift meets both "
-            "sides alike. An interval that contains 1 is *no difference resolved*. The figures beside it are medians "
-            "over the rounds. A/A is the noise floor: the median difference of a side from itself in the round before, "
-            "linespeed's and the tool's; a difference below it says nothing. A target is what linespeed set itself; a "
-            "row without one stands for comparison."
+            "A ratio is linespeed ÷ the tool: the median of the logarithms of the rounds' ratios, with "
+            f"an exact {CONFIDENCE * 100:.0f} % interval from the sign test, which assumes no distribution "
+            "(at least six rounds). The order alternates between rounds (A B B A), so that drift affects both "
+            "sides equally. An interval that contains 1 is reported as *no difference resolved*. The results next to the ratio "
+            "are medians over the rounds. A/A is the noise floor: for linespeed and for the tool, the median difference from "
+            "its own result in the previous round; a smaller difference is meaningless. The targets are linespeed's own; "
+            "rows without a target are only for comparison."
         ),
         "",
         "## The machine",

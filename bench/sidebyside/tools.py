@@ -1,4 +1,4 @@
-"""Installing and running the tools: every command in one place, with a time limit and its failure as an exception."""
+"""Installs and runs the tools. Every command has a time limit, and a failure raises an exception."""
 
 import json
 import os
@@ -12,7 +12,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 WORK = REPOSITORY / "bench" / "work"
 CORE_TO_CORE = WORK / "cargo" / "bin" / "core-to-core-latency"
 
-# Debian package: the command that shows that it is there.
+# Debian packages, each with a command that exists if the package is installed.
 PACKAGES = {
     "util-linux": "lscpu",
     "hwloc-nox": "lstopo-no-graphics",
@@ -28,18 +28,18 @@ CORE_TO_CORE_VERSION = "1.2.0"
 
 
 class Failed(Exception):
-    """A command that could not be run, ended with an error or printed what nobody can read."""
+    """A command could not be run, failed, or printed unreadable output."""
 
 
 def say(text):
-    """Progress, on standard error: standard output is the table's."""
+    """Prints progress on standard error, because the table is on standard output."""
     print(text, file=sys.stderr, flush=True)
 
 
 def run(command, seconds=120, cwd="/", environment=None):
     """Runs a command and returns its standard output. Raises Failed."""
     command = [str(part) for part in command]
-    # The tools' output is read in English and with points in numbers.
+    # The parsers expect English output, with decimal points.
     variables = dict(os.environ, LC_ALL="C", NO_COLOR="1", XDG_STATE_HOME=str(WORK / "state"), **(environment or {}))
     try:
         done = subprocess.run(
@@ -47,7 +47,7 @@ def run(command, seconds=120, cwd="/", environment=None):
             errors="replace", timeout=seconds,
         )
     except FileNotFoundError:
-        raise Failed(f"{command[0]} is not there") from None
+        raise Failed(f"{command[0]} is not installed") from None
     except subprocess.TimeoutExpired:
         raise Failed(f"{command[0]} was still running after {seconds} s") from None
     except OSError as error:
@@ -55,9 +55,9 @@ def run(command, seconds=120, cwd="/", environment=None):
     if done.returncode != 0:
         name = " ".join([Path(command[0]).name, *command[1:3]])
         if done.returncode < 0:
-            raise Failed(f"{name} was ended by {signal.Signals(-done.returncode).name}")
-        lines = (done.stderr.strip() or done.stdout.strip() or "it said nothing").splitlines()
-        raise Failed(f"{name} ended with {done.returncode}: {lines[-1][:200]}")
+            raise Failed(f"{name} was terminated by {signal.Signals(-done.returncode).name}")
+        lines = (done.stderr.strip() or done.stdout.strip() or "it printed nothing").splitlines()
+        raise Failed(f"{name} exited with {done.returncode}: {lines[-1][:200]}")
     return done.stdout
 
 
@@ -71,11 +71,11 @@ def run_json(command, seconds=120, cwd="/"):
 
 
 def install():
-    """Installs what is missing: Debian packages by apt, core-to-core-latency by cargo into bench/work."""
+    """Installs missing tools: Debian packages with apt, and core-to-core-latency with cargo into bench/work."""
     missing = [package for package, command in PACKAGES.items() if shutil.which(command) is None]
     if missing:
         if shutil.which("apt-get") is None or os.geteuid() != 0:
-            say(f"bench: not installed and not installable here (no apt-get, or not root): {', '.join(missing)}")
+            say(f"bench: missing, and cannot be installed here (no apt-get, or not root): {', '.join(missing)}")
         else:
             say(f"bench: installing {', '.join(missing)}")
             quiet = {"DEBIAN_FRONTEND": "noninteractive"}
@@ -87,7 +87,7 @@ def install():
     if not CORE_TO_CORE.exists():
         say("bench: installing core-to-core-latency")
         try:
-            # From the root folder, so that the project's own cargo settings stay out of it.
+            # In the root directory, so that the project's cargo settings do not apply.
             run(
                 ["cargo", "install", "--quiet", "--locked", "--version", CORE_TO_CORE_VERSION, "--root", WORK / "cargo",
                  "core-to-core-latency"], 900, environment={"CARGO_TARGET_DIR": str(WORK / "target-installed")},
@@ -109,7 +109,7 @@ def versions():
 
 
 def build(folder, arguments, target_folder=None):
-    """Builds with cargo in `folder` and returns the path of the one executable that it says it made."""
+    """Builds with cargo in `folder` and returns the path of the executable that cargo reports."""
     environment = {} if target_folder is None else {"CARGO_TARGET_DIR": str(target_folder)}
     text = run(
         ["cargo", "build", "--release", "--message-format=json-render-diagnostics", *arguments], 1800, cwd=folder,
@@ -122,9 +122,9 @@ def build(folder, arguments, target_folder=None):
             continue
         if message.get("reason") == "compiler-artifact" and message.get("executable"):
             return Path(message["executable"])
-    raise Failed(f"cargo build in {folder} made no executable")
+    raise Failed(f"cargo build in {folder} created no executable")
 
 
 def build_chase():
-    """The independent chase, built into bench/work."""
+    """Builds the independent pointer chase in bench/work; returns its path."""
     return build(REPOSITORY / "bench" / "chase", ["--locked"], WORK / "target")

@@ -1,4 +1,4 @@
-"""Wake-up latency: linespeed run wakeup against cyclictest."""
+"""Wake-up latency: linespeed run wakeup compared with cyclictest."""
 
 import math
 import re
@@ -9,23 +9,23 @@ from .intervals import AtLeast, Within
 from .rounds import interleave
 from .rows import Missing, Ratio, Section, nanoseconds
 
-# cyclictest's histogram ends here (µs); a median beyond is no median.
+# The end of cyclictest's histogram (µs); a median beyond it is unknown.
 HISTOGRAM_US = 1000
-# "Visibly differ": the kernel's default slack for SCHED_OTHER is 50 µs, on top of a wake-up of 2 to 60 µs.
+# The minimum ratio between untuned and tuned: the kernel's default slack for SCHED_OTHER adds 50 µs to a wake-up of 2 to 60 µs.
 VISIBLE = 1.2
 
 
 def compare(bench):
-    """Rows: FIFO with C-states held, SCHED_OTHER as the machine is, and linespeed as-is against tuned."""
+    """Rows: FIFO without deep C-states, SCHED_OTHER on the unchanged machine, and linespeed as-is compared with tuned."""
     duration = 1 if bench.quick else 4
     section = Section(
         "Wake-up latency",
-        "Median of how late an absolute timer of 1 ms wakes its thread, one thread a CPU on all CPUs; over the CPUs "
-        "the median of the ratios. FIFO: `cyclictest -m -p 80 -i 1000 -S` against linespeed's policy `fifo`, setting "
+        "Median delay with which an absolute 1 ms timer wakes its thread, with one thread on each CPU; the ratio is the "
+        "median over the CPUs. FIFO: `cyclictest -m -p 80 -i 1000 -S` compared with linespeed's policy `fifo`, setting "
         "`tuned`; both hold /dev/cpu_dma_latency at 0. SCHED_OTHER: `cyclictest -m -i 1000 -S --laptop` (which "
-        "leaves C-states alone) against policy `other`, setting `as-is`; both carry the kernel's 50 µs of timer slack. "
-        "cyclictest's histogram has bins of 1 µs; its median is interpolated within the bin. Not corrected for "
-        "missed periods on either side.",
+        "leaves C-states unchanged) compared with policy `other`, setting `as-is`; both include the kernel's 50 µs of timer "
+        "slack. cyclictest's histogram has bins of 1 µs; its median is interpolated within the bin. Neither side is "
+        "corrected for missed periods.",
         [],
     )
     arms = {
@@ -49,27 +49,27 @@ def add(section, what, tool, ours, theirs, *target):
     """Adds a row from each round's medians by CPU."""
     pairs = [paired(a, b) for a, b in zip(ours, theirs)]
     if not any(pairs):
-        section.rows.append(Missing(f"{what} ÷ {tool}", "no round in which both measured the same CPUs"))
+        section.rows.append(Missing(f"{what} ÷ {tool}", "in no round did both tools measure the same CPUs"))
         return
     left, right = zip(*(pair or (None, None) for pair in pairs))
     section.rows.append(Ratio(what, tool, list(left), list(right), nanoseconds, *target))
 
 
 def paired(ours, theirs):
-    """One figure of each side for a round: such that their quotient is the median over the CPUs of the quotients, and
-    that each is near its own median. None when no CPU was measured by both."""
+    """One value of each side for a round, such that their quotient is the median of the CPUs' quotients, and each value is
+    near the median of its side. None if no CPU was measured by both."""
     cpus = sorted(set(ours or {}) & set(theirs or {}))
     cpus = [cpu for cpu in cpus if ours[cpu] > 0 and theirs[cpu] > 0]
     if not cpus:
         return None
     quotient = math.exp(statistics.median(math.log(ours[cpu] / theirs[cpu]) for cpu in cpus))
-    # Split about the geometric middle of all, so that neither side's figure is favoured.
+    # The quotient is split symmetrically around the geometric mean of both sides, so that neither side is favored.
     middle = math.exp(statistics.median((math.log(ours[cpu]) + math.log(theirs[cpu])) / 2 for cpu in cpus))
     return middle * math.sqrt(quotient), middle / math.sqrt(quotient)
 
 
 def medians(record, policy, setting):
-    """linespeed's uncorrected medians in ns by CPU; where the CPUs were kept together, under None."""
+    """linespeed's uncorrected medians in ns by CPU; the key is None for a result of all CPUs together."""
     found = linespeed.find(record, "wakeup.latency", policy=policy, setting=setting, corrected=False)
     return {measurement["where"].get("cpu"): measurement["summary"]["median"] for measurement in found}
 
@@ -86,8 +86,8 @@ def cyclictest(seconds, *arguments):
 
 
 def histogram_medians(text):
-    """The medians in ns by thread (which -S puts on the CPU of its number) of cyclictest's histogram. A bin `k` holds
-    what lay in [k, k + 1) µs; the overflows lie beyond the last. A thread whose median is among them has none."""
+    """The medians in ns by thread (which -S puts on the CPU of its number) of cyclictest's histogram. Bin `k` contains
+    the values in [k, k + 1) µs; overflows are values beyond the last bin. A thread whose median is an overflow has no result."""
     rows = [
         [int(part) for part in line.split()]
         for line in text.splitlines()

@@ -1,4 +1,4 @@
-"""What a reader of the table would be misled by: wrong intervals, wrong units, medians from the wrong bin."""
+"""Tests for errors that would mislead readers of the table: wrong intervals, wrong units, medians from the wrong bin."""
 
 import sys
 import unittest
@@ -33,7 +33,7 @@ class Intervals(unittest.TestCase):
         self.assertEqual(intervals.median_interval([6, 1, 5, 2, 4, 3]), (1, 6))
 
     def test_ranks_are_those_of_the_sign_test(self):
-        # Tables of the sign test: for 9 values ranks 2 and 8 (96.1 %), for 20 values 6 and 15 (95.9 %).
+        # From tables of the sign test: ranks 2 and 8 for 9 values (96.1 %), ranks 6 and 15 for 20 values (95.9 %).
         self.assertEqual(intervals.median_interval(range(1, 10)), (2, 8))
         self.assertEqual(intervals.median_interval(range(1, 21)), (6, 15))
 
@@ -66,7 +66,7 @@ class Intervals(unittest.TestCase):
 
 class Readings(unittest.TestCase):
     def test_cyclictests_median_lies_within_its_bin(self):
-        # Thread 0: half of eight samples lie in bin 2, so the median is its end; thread 1: 2.5 of five samples,
+        # Thread 0: half of eight samples are in bin 2, so the median is at its end. Thread 1: 2.5 of five samples,
         # a quarter into bin 3.
         self.assertEqual(wakeup.histogram_medians(HISTOGRAM), {0: 3000.0, 1: 3250.0})
 
@@ -156,7 +156,7 @@ class Table(unittest.TestCase):
     def test_every_row_stands_in_both_forms(self):
         run = {"date": "today", "command": "bench/run", "machine": {"Shape": "one"}, "about": {"Took": "1 s"}}
         for text in (table.terminal(self.sections()), table.markdown(self.sections(), run)):
-            for words in ("cores", "1.010 [1.010, 1.010]", "reached", "5 MiB", "no round with both figures", "remark"):
+            for words in ("cores", "1.010 [1.010, 1.010]", "reached", "5 MiB", "no round with both results", "remark"):
                 self.assertIn(words, text)
 
     def test_words_from_a_tool_stay_in_their_cell(self):

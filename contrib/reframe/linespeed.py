@@ -8,7 +8,7 @@ import reframe.utility.sanity as sn
 
 
 def figures(record):
-    """The figures that stand for a machine, by the names of the performance functions: value and unit."""
+    """The headline results of a machine, by the names of the performance functions: value and unit."""
     def best(metric, choose, scale, unit, **where):
         found = [one for one in record["measurements"]
                  if one["metric"] == metric and "doubt" not in one
@@ -43,7 +43,7 @@ class Linespeed(rfm.RunOnlyRegressionTest):
     # A record to compare with, and how far below it a result may be.
     reference_file = variable(str, value="")
     bound = variable(float, value=-0.1)
-    # The whole node.
+    # The test reserves the complete node.
     exclusive_access = True
 
     @run_before("performance")

@@ -1,4 +1,4 @@
-"""A site of one machine without a batch system: yours has its own."""
+"""An example site: one machine without a batch system. Use your own site's settings instead."""
 
 site_configuration = {
     "systems": [

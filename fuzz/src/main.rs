@@ -22,18 +22,18 @@ const LONGEST: Duration = Duration::from_secs(60);
 #[derive(Parser)]
 #[command(about = "Feeds damaged inputs to every parser of linespeed")]
 struct Options {
-    /// Targets to run; by default all.
+    /// Targets to run [default: all].
     targets: Vec<String>,
     /// Prints the names of all targets.
     #[arg(long)]
     list: bool,
-    /// Seconds per target; the target of a tool gets a fifth.
+    /// Seconds per target; the target of a tool gets a fifth of this time.
     #[arg(long, default_value_t = 10.0)]
     seconds: f64,
     /// Minimum number of inputs per target.
     #[arg(long, default_value_t = 1)]
     runs: usize,
-    /// Seed of the inputs; by default from the clock.
+    /// Seed of the inputs [default: from the clock].
     #[arg(long)]
     seed: Option<u64>,
     /// Reads only this input.

@@ -43,7 +43,7 @@ fn here(path: &str) -> PathBuf {
 
 /// The files in a directory with this extension, by name.
 fn files(folder: &str, ending: &str) -> BTreeMap<String, Vec<u8>> {
-    let entries = std::fs::read_dir(here(folder)).expect("the tests' folder is there").flatten();
+    let entries = std::fs::read_dir(here(folder)).expect("the tests' directory exists").flatten();
     let named = entries.filter(|entry| entry.file_name().to_string_lossy().ends_with(ending));
     let read = |path| std::fs::read(path).expect("a test's file can be read");
     named.map(|entry| (entry.file_name().to_string_lossy().into_owned(), read(entry.path()))).collect()
@@ -62,7 +62,7 @@ pub fn find(name: &str) -> Target {
             target(name, files("crates/linespeed/tests/records/0.1", ".json").into_values().collect(), record)
         }
         "journal" => {
-            let folder = tempfile::tempdir().expect("a folder can be made");
+            let folder = tempfile::tempdir().expect("a directory can be created");
             target(name, vec![JOURNAL.into()], move |input| journal(folder.path(), input))
         }
         "recipe" => target(name, BUILT_IN.iter().map(|(_, text)| text.as_bytes().to_vec()).collect(), recipe),
@@ -104,8 +104,8 @@ fn check(measurements: &[Measurement]) {
 /// Checks that a readable record can be shown and read back.
 fn shown(record: &Record) {
     check(&record.measurements);
-    let json = record.to_json().expect("a record has a form in JSON");
-    Record::from_json(json.as_bytes()).unwrap_or_else(|error| panic!("it does not read back: {error}"));
+    let json = record.to_json().expect("a record can be written as JSON");
+    Record::from_json(json.as_bytes()).unwrap_or_else(|error| panic!("it cannot be read back: {error}"));
     Screen::draw(&Style::default(), |screen| report::terminal::record(screen, record, true, "."));
     report::page::html(record);
 }
@@ -137,7 +137,7 @@ fn journal(folder: &Path, input: &[u8]) {
     let path = folder.join(quiet::state_directory::JOURNAL);
     let _ = std::fs::remove_file(&path);
     let file = std::fs::File::options().write(true).create_new(true).mode(0o600).open(&path);
-    std::io::Write::write_all(&mut file.expect("the journal can be made"), input).expect("it can be written");
+    std::io::Write::write_all(&mut file.expect("the journal exists"), input).expect("it can be written");
     let Ok(Some(contents)) = journal::read(folder) else { return };
     assert!(contents.header.changes.iter().all(quiet::change::Change::is_of_the_kernel));
     for step in &contents.steps {

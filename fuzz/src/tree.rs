@@ -21,7 +21,7 @@ pub struct Tree {
 impl Tree {
     /// Unpacks the archives in a directory.
     pub fn new(archives: &Path) -> Self {
-        let entries = fs::read_dir(archives).expect("the tests' machines are there").flatten();
+        let entries = fs::read_dir(archives).expect("the tests' machines exist").flatten();
         let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
         paths.retain(|path| path.extension().is_some_and(|ending| ending == "bz2"));
         paths.sort();
@@ -46,7 +46,7 @@ impl Tree {
         let inspected = std::panic::catch_unwind(|| inspect(folder.path()));
         for (path, content) in &whole {
             let _ = fs::remove_file(path).or_else(|_| fs::remove_dir(path));
-            fs::write(path, content).expect("a file can be put back");
+            fs::write(path, content).expect("a file can be restored");
         }
         if let Err(panic) = inspected {
             std::panic::resume_unwind(panic);
@@ -55,7 +55,7 @@ impl Tree {
 }
 
 fn unpack(archive: &Path) -> (TempDir, Vec<PathBuf>) {
-    let folder = tempfile::tempdir().expect("a folder can be made");
+    let folder = tempfile::tempdir().expect("a directory can be created");
     let done = Command::new("tar").arg("xjf").arg(archive).arg("-C").arg(folder.path()).status();
     assert!(done.is_ok_and(|status| status.success()), "tar could not unpack {}", archive.display());
     let (mut files, mut folders) = (Vec::new(), vec![folder.path().to_owned()]);
@@ -94,9 +94,9 @@ fn lay(path: &Path, content: &[u8], random: &mut Random) {
 }
 
 fn inspect(folder: &Path) {
-    let root = Root::captured(folder).expect("it is a captured machine");
+    let root = Root::captured(folder).expect("the directory is a captured machine");
     let mut record = Record::new("0", "2026-01-02T03:04:05Z".to_owned(), Vec::new());
     record.machine = machine::inspect(&root).machine;
-    let json = record.to_json().expect("a record has a form in JSON");
-    Record::from_json(json.as_bytes()).unwrap_or_else(|error| panic!("it does not read back: {error}"));
+    let json = record.to_json().expect("a record can be written as JSON");
+    Record::from_json(json.as_bytes()).unwrap_or_else(|error| panic!("it cannot be read back: {error}"));
 }

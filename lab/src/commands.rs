@@ -94,7 +94,7 @@ fn check_shapes(chosen: &[Shape], records: Option<&Path>, parts: &Parts) -> Resu
         };
         let held = verdicts.held() && !(parts.strict && verdicts.unsure());
         let mark = if held { "ok    " } else { "FAILED" };
-        println!("{mark} {:24} {} of {} held", shape.name, verdicts.count_held(), verdicts.count());
+        println!("{mark} {:24} {} of {} checks passed", shape.name, verdicts.count_held(), verdicts.count());
         for line in verdicts.lines(parts.verbose) {
             println!("       {line}");
         }

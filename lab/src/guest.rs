@@ -41,7 +41,7 @@ pub struct Job<'a> {
 pub enum Ended {
     /// It exited with this code.
     Exit(u8),
-    /// By this signal.
+    /// It was terminated by this signal.
     Signal(u8),
 }
 
@@ -294,7 +294,7 @@ struct MemoryFile(File);
 impl MemoryFile {
     fn new(name: &str, contents: &[u8]) -> io::Result<Self> {
         let name = CString::new(name)?;
-        // SAFETY: the name ends with a zero byte; the descriptor that comes back is ours alone. It is to be inherited.
+        // SAFETY: the name ends with a zero byte; nothing else owns the returned descriptor, which children inherit.
         let mut file = unsafe {
             match libc::memfd_create(name.as_ptr(), 0) {
                 descriptor @ 0.. => File::from_raw_fd(descriptor),

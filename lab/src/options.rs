@@ -93,7 +93,7 @@ pub struct Parts {
     /// [default: from its shape]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub seconds: Option<u64>,
-    /// In checks: a matrix that is incomplete because this host was too busy is a failure
+    /// In checks, treat a matrix that is incomplete because the host was too busy as a failure
     #[arg(long, global = true)]
     pub strict: bool,
     /// Show QEMU's command line, and each passed check

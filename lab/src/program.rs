@@ -102,7 +102,7 @@ pub fn initramfs(program: &[u8], files: &[PathBuf], tree: &Tree) -> Result<Vec<u
 mod tests {
     use super::*;
 
-    /// The smallest ELF file that is looked at: a head and `kinds` of program headers.
+    /// A minimal ELF file: a file header, and program headers of these `kinds`.
     fn elf(machine: u16, kinds: &[u32]) -> Vec<u8> {
         let mut bytes = b"\x7fELF\x02\x01\x01".to_vec();
         bytes.resize(64, 0);

@@ -30,7 +30,7 @@ pub fn program(architecture: Architecture) -> &'static str {
     }
 }
 
-/// The package that holds it in Debian.
+/// Debian's package with this program.
 pub fn package(architecture: Architecture) -> &'static str {
     match architecture {
         Architecture::X86_64 => "qemu-system-x86",
@@ -38,7 +38,7 @@ pub fn package(architecture: Architecture) -> &'static str {
     }
 }
 
-/// The kernel's console, and the serial port that is linespeed's alone.
+/// The kernel's console, and the serial port used only by linespeed.
 fn ports(architecture: Architecture) -> (&'static str, &'static str) {
     match architecture {
         Architecture::X86_64 => ("ttyS0", "ttyS1"),

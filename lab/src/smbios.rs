@@ -3,7 +3,7 @@
 
 use crate::shape::MemoryDevice;
 
-/// Memory device, SMBIOS 3.2 section 7.18: the length up to and with the configured voltage (2.8).
+/// Memory device, SMBIOS 3.2 section 7.18: the length up to and including the configured voltage (2.8).
 const MEMORY_DEVICE: u8 = 17;
 const LENGTH: u8 = 0x28;
 /// Handles of type 17, numbered as in QEMU.

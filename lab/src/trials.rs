@@ -93,7 +93,7 @@ fn load_module(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
     if parts.verbose {
         eprintln!("{printed}");
     }
-    let last = printed.lines().next_back().unwrap_or("it said nothing");
+    let last = printed.lines().next_back().unwrap_or("it printed nothing");
     Ok(Verdicts::of_trial(outcome.succeeded(), last))
 }
 
@@ -117,13 +117,13 @@ fn run_overhead(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
     let printed = outcome.text();
     // The time in an emulator is valid nowhere else; it is reported but not judged.
     let mut lines = printed.lines();
-    let last = lines.next_back().unwrap_or("it said nothing");
+    let last = lines.next_back().unwrap_or("it printed nothing");
     lines.for_each(|line| eprintln!("lab: {}: {line}", shape.name));
     Ok(Verdicts::of_trial(outcome.succeeded(), last))
 }
 
 /// Lets linespeed's own code boot this kernel as in `linespeed overhead --vm full`, pass it the kernel module, and
-/// count at every place in it. For another instruction set, QEMU emulates both the guest and linespeed.
+/// count in the guest's program and in its kernel. For another instruction set, QEMU emulates both the guest and linespeed.
 fn boot_whole_guest(shape: &Shape, parts: &Parts) -> Result<Verdicts, Failure> {
     let linespeed = program_of(shape, parts)?;
     let program = find_example(&linespeed, "overhead", WHOLE_GUEST)?;

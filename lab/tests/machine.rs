@@ -1,4 +1,4 @@
-//! The lab as people use it, with a script in QEMU's place: what goes wrong around a machine, and that none is left.
+//! Tests the lab's commands with a script in place of QEMU: errors around a machine, and that no machine keeps running.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use wire::Kind;
 
-/// A folder with a shape for this architecture and a script that takes QEMU's place.
+/// A directory with a shape for this architecture and a script in place of QEMU.
 struct Fake(tempfile::TempDir);
 
 impl Fake {
@@ -29,7 +29,7 @@ impl Fake {
         self.0.path().join(name)
     }
 
-    /// Puts what a machine would send into the file `sent`.
+    /// Writes the frames that a machine would send to the file `sent`.
     fn sends(self, frames: &[(Kind, &[u8])]) -> Self {
         let mut number = 0;
         let bytes: Vec<u8> =
@@ -38,7 +38,7 @@ impl Fake {
         self
     }
 
-    /// `lab boot` with this QEMU; any static program will do, so the lab's own.
+    /// `lab boot` with this QEMU. Any static program is suitable, so the lab's own program is used.
     fn boot(&self, options: &[&str]) -> Command {
         let mut command = Command::new(lab());
         command.arg("boot").arg(self.path("small.toml")).args(options);
@@ -49,7 +49,7 @@ impl Fake {
         command
     }
 
-    /// The process that the script wrote into `pid`, once it is there.
+    /// Waits for the process ID that the script writes to `pid`.
     fn pid(&self) -> i32 {
         let began = Instant::now();
         loop {
@@ -63,17 +63,17 @@ impl Fake {
     }
 }
 
-/// A machine that never ends by itself.
+/// A machine that never exits by itself.
 const ENDLESS: &str = "echo $$ > pid.new; mv pid.new pid; exec sleep 1000";
-/// Long enough on any machine; nothing waits for it unless something is wrong.
+/// Long enough on any machine; the full time passes only if something is wrong.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Whether cargo was given an emulator for this target: the lab would start another one from inside it.
+/// Whether cargo runs programs for this target in an emulator, inside which the lab would start another one.
 fn emulated() -> bool {
     let target = std::env::consts::ARCH.to_uppercase();
     let emulated = std::env::var_os(format!("CARGO_TARGET_{target}_UNKNOWN_LINUX_GNU_RUNNER")).is_some();
     if emulated {
-        // Written past the capture that hides what passing tests print.
+        // Written directly to standard error, because the test harness hides the output of passing tests.
         let _ = writeln!(std::io::stderr(), "skipped: the lab does not run inside an emulator");
     }
     emulated
@@ -87,7 +87,7 @@ fn reported(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Whether a process still runs; one that has ended and is not yet waited for does not.
+/// Whether a process is still running; a zombie is not.
 fn runs(pid: i32) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     status.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(['Z', 'X']))
@@ -102,7 +102,7 @@ fn ends(pid: i32) -> bool {
 }
 
 fn signal(child: &Child, signal: i32) {
-    // SAFETY: the call touches no memory; the child has not been waited for, so its number is its own.
+    // SAFETY: the call accesses no memory; the child has not been waited for, so its ID has not been reused.
     unsafe { libc::kill(child.id().cast_signed(), signal) };
 }
 
@@ -179,7 +179,7 @@ fn a_panic_of_the_kernel_is_shown() {
     if emulated() {
         return;
     }
-    // What stands behind path= of the console's option is where the kernel's messages go.
+    // The console option's path= specifies the file for the kernel's messages.
     let script = r#"cat sent; for word; do case $word in file,id=console,path=*) echo 'Kernel panic - not syncing' > "${word##*path=}";; esac; done"#;
     let fake = Fake::new(script).sends(&[(Kind::Started, b"")]);
     let output = fake.boot(&[]).output().unwrap();

@@ -18,7 +18,7 @@ Source = Union[str, "os.PathLike[str]", IO[str], IO[bytes]]
 
 
 class NotARecord(ValueError):
-    """The input is not a linespeed record: the message has the place and the reason."""
+    """The input is not a linespeed record: the message contains the place and the reason."""
 
 
 def read(source: Source) -> Record:
@@ -108,7 +108,7 @@ def _value(hint: Any, value: Any, place: str) -> Any:
         if value is None or len(kinds) > 1:
             return value
         return _value(kinds[0], value, place)
-    # A later version may know more words than this one.
+    # Records of a later version may contain values that this version does not know.
     plain = str if origin is typing.Literal else hint
     if plain in _PLAIN and value is not None:
         fits = isinstance(value, (int, float) if plain is float else plain)

@@ -1,7 +1,7 @@
-"""The parts of a record as data classes, of the JSON Schema that `linespeed schema` prints. Written by python/classes.
+"""The parts of a record as data classes, from the JSON Schema that `linespeed schema` prints. Written by python/classes.
 
-Lists are tuples. What is absent or null is None, an empty tuple or an empty mapping. A name that Python keeps for itself ends with
-an underscore (`from_`). Fields that this version does not know are left out; Record.json has all of them."""
+Lists are tuples. An absent or null value is None, an empty tuple or an empty mapping. A field named like a Python keyword ends with
+an underscore (`from_`). Fields that this version does not know are omitted; Record.json contains all fields."""
 
 from __future__ import annotations
 
@@ -357,7 +357,8 @@ class Coverage:
     state: State
     #: The measurement (`latency`), or a part of it (`latency 2MiB`), or a part of the inventory (`memory devices`).
     what: str
-    #: The code of the reason, for programs: it stays the same if the words change. Absent in records of 0.1.
+    #: The code of the reason, for programs: it stays the same if the words change. Absent in records written by version
+    #: 0.1.
     code: Optional[str] = None
     #: Why the coverage is incomplete; absent if it is complete.
     reason: Optional[str] = None
@@ -462,8 +463,8 @@ class Diagnosis:
     levels: Tuple[Level, ...] = ()
     #: Rules whose data is missing from the record.
     not_looked_for: Tuple[NotLookedFor, ...] = ()
-    #: Resources that the measurements did not exercise, one sentence each: memory, if the working set fitted in the
-    #: caches.
+    #: Resources that the measurements did not exercise, one sentence each; for example memory, if the working set
+    #: fitted in the caches.
     not_reached: Tuple[str, ...] = ()
     #: Conclusions from the matrices of a machine with several nodes; absent for one node.
     numa: Optional[Numa] = None
@@ -504,7 +505,7 @@ class Distance:
 class Ended:
     """How a run ended."""
 
-    #: Which of its forms it has: complete, interrupted, failed.
+    #: The form of this object: complete, interrupted, failed.
     how: Literal["complete", "interrupted", "failed"]
     #: The signal's number.
     signal: Optional[int] = None
@@ -540,11 +541,11 @@ class Finding:
     what: str
     #: The confidence in the finding.
     confidence: Confidence = 'medium'
-    #: Which programs are affected; absent in records of 0.1.
+    #: Which programs are affected; absent in records written by version 0.1.
     relevance: Relevance = 'all'
     #: What to do: commands to paste, or what to buy or change.
     remedy: Tuple[str, ...] = ()
-    #: The command of each entry of `remedy`; `null` if it has none. Absent in records of 0.1.
+    #: The command of each entry of `remedy`; `null` if it has none. Absent in records written by version 0.1.
     remedy_commands: Tuple[Optional[str], ...] = ()
     #: The knob set by each entry of `remedy`, which `linespeed fix` sets and measures; `null` for an entry that sets
     #: none. Absent if no entry sets one.
@@ -553,7 +554,7 @@ class Finding:
     resource: Optional[str] = None
     #: How to undo the remedy.
     undo: Tuple[str, ...] = ()
-    #: The command of each entry of `undo`; `null` if it has none. Absent in records of 0.1.
+    #: The command of each entry of `undo`; `null` if it has none. Absent in records written by version 0.1.
     undo_commands: Tuple[Optional[str], ...] = ()
     #: The affected CPUs, nodes or devices.
     where: Optional[str] = None
@@ -835,7 +836,8 @@ class Layer:
     bound: Optional[str] = None
     #: Why the result is unreliable: "too noisy: …", "placed 97 % …". Absent if nothing is wrong.
     doubt: Optional[str] = None
-    #: The code of the doubt, for programs: it stays the same if the words change. Absent in records of 0.1.
+    #: The code of the doubt, for programs: it stays the same if the words change. Absent in records written by version
+    #: 0.1.
     doubt_code: Optional[str] = None
     #: `on` or `off`, if known.
     interrupts: Optional[str] = None
@@ -924,10 +926,11 @@ class LockWaits:
 
     #: Total time that the process's threads were running or ready to run, s.
     active: float = 0.0
-    #: Total time that threads were blocked in futexes between two runs, s; threads that never ran are waiting for work.
+    #: Total time that threads were blocked on locks, s. Waits after which a thread did not run are excluded: it may
+    #: wait for work.
     blocked: float = 0.0
-    #: The part of `blocked` that is certainly due to a mutex: the kernel shows that the futex was expected to be locked
-    #: with waiters.
+    #: The part of `blocked` that is certainly due to a mutex: the arguments of the futex call show that the thread
+    #: expected it to be locked with waiters.
     mutex: float = 0.0
     #: Threads that were in a mutex in all samples and never ran.
     stuck: int = 0
@@ -1064,7 +1067,8 @@ class Measurement:
     distribution: Tuple[Bucket, ...] = ()
     #: Why the result is unreliable: "too noisy: …", "placed 97 % …". Absent if nothing is wrong.
     doubt: Optional[str] = None
-    #: The code of the doubt, for programs: it stays the same if the words change. Absent in records of 0.1.
+    #: The code of the doubt, for programs: it stays the same if the words change. Absent in records written by version
+    #: 0.1.
     doubt_code: Optional[str] = None
     #: The number of placement checks before each sample, or a single number for all samples; empty if unknown.
     looks: Tuple[int, ...] = ()
@@ -1293,7 +1297,7 @@ class Plan:
     siblings: Optional[Siblings] = None
     #: The sources of the results, one sentence each.
     sources: Tuple[str, ...] = ()
-    #: The whole plan in one or two sentences.
+    #: The complete plan in one or two sentences.
     summary: str = ''
     #: Unknown facts and how to determine them, one sentence each.
     unknown: Tuple[str, ...] = ()
@@ -1482,7 +1486,8 @@ class Resource:
     ceiling: Optional[float] = None
     #: Why the result is unreliable: "too noisy: …", "placed 97 % …". Absent if nothing is wrong.
     doubt: Optional[str] = None
-    #: The code of the doubt, for programs: it stays the same if the words change. Absent in records of 0.1.
+    #: The code of the doubt, for programs: it stays the same if the words change. Absent in records written by version
+    #: 0.1.
     doubt_code: Optional[str] = None
     #: The lowest and highest ceiling of the models in the processor's family, if the ceiling is from the family: the
     #: ceiling of this model is between them, which also bounds the share.
@@ -2092,7 +2097,7 @@ class UncoreClock:
 class Verdict:
     """The verdict on a difference."""
 
-    #: Which of its forms it has: costs, not-resolved, too-noisy, not-measurable.
+    #: The form of this object: costs, not-resolved, too-noisy, not-measurable.
     verdict: Literal["costs", "not-resolved", "too-noisy", "not-measurable"]
     #: 95 % interval of the share.
     interval: Optional[Tuple[float, float]] = None
@@ -2153,13 +2158,13 @@ class Waits:
     again: int = 0
     #: For locks: the process whose threads waited longest. Unrelated processes do not wait for the same lock.
     locks: Optional[LockWaits] = None
-    #: All such threads.
+    #: All threads that waited for this cause.
     threads: int = 0
 
 
 @dataclass(frozen=True)
 class Watch:
-    """A whole recording."""
+    """A recording."""
 
     #: Latency of the memory probe before the recording, ns, if no record contained its unloaded latency.
     calibrated_ns: Optional[float] = None
@@ -2238,5 +2243,5 @@ class Record:
     seconds: Optional[float] = None
     #: A recording of a running machine, interval by interval; absent without one.
     watch: Optional[Watch] = None
-    #: The record as it stands in its file, with what this version does not know.
+    #: The record as in its file, including fields that this version does not know.
     json: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)

@@ -16,7 +16,7 @@ from linespeed.records import Record
 
 
 class Failed(RuntimeError):
-    """The program wrote no record: its message and exit code (2 wrong usage, 3 failed, 128+n ended by signal n)."""
+    """The program wrote no record: its message and exit code (2 wrong usage, 3 failed, 128+n terminated by signal n)."""
 
     def __init__(self, line: str, code: int) -> None:
         super().__init__(line)
@@ -38,7 +38,7 @@ def program() -> str:
             return path
     found = shutil.which("linespeed")
     if found is None:
-        raise FileNotFoundError("the program linespeed is neither beside this package nor in PATH: set $LINESPEED to its path")
+        raise FileNotFoundError("the program linespeed is neither next to this package nor in the PATH: set $LINESPEED to its path")
     return found
 
 
@@ -55,7 +55,7 @@ def _folders() -> Iterator[str]:
 def measure(*arguments: str) -> Record:
     """The record of `linespeed ARGUMENTS`, without a report: measure("run", "clock", "--quick"), measure("stat", "--", "make").
 
-    The program's warnings go to standard error. Raises Failed without a record. A record is also returned if the exit code is
+    The program's warnings go to standard error. Raises Failed if there is no record. A record is also returned if the exit code is
     not 0 because of a finding, the command's own exit code or a signal."""
     with tempfile.TemporaryDirectory(prefix="linespeed-") as folder:
         file = os.path.join(folder, "record.json")

@@ -1,4 +1,4 @@
-"""Records are made and tabulated by the program: the one that $LINESPEED names, or the installed one."""
+"""Tests records and tables from the program: the one specified by $LINESPEED, or the installed one."""
 
 import csv
 import io
@@ -28,11 +28,11 @@ except ImportError:
     pandas = None
 
 
-@unittest.skipUnless(HERE, "the program is not here")
+@unittest.skipUnless(HERE, "the program is not installed")
 class Program(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        # What is measured here is not kept among the user's records.
+        # The measurements of these tests are not saved with the user's records.
         cls.state = tempfile.TemporaryDirectory()
         cls.environment = mock.patch.dict(os.environ, {"XDG_STATE_HOME": cls.state.name})
         cls.environment.start()
@@ -94,7 +94,7 @@ class Program(unittest.TestCase):
         self.assertNotEqual(failed.exception.code, 0)
         self.assertTrue(failed.exception.line)
 
-    @unittest.skipIf(pandas is None, "pandas is not here")
+    @unittest.skipIf(pandas is None, "pandas is not installed")
     def test_a_frame_has_numbers_and_times(self):
         table = linespeed.frame(linespeed.read(RECORDS[0]))
         self.assertEqual(len(table), len(linespeed.rows(linespeed.read(RECORDS[0]))))

@@ -1,4 +1,4 @@
-"""Records of this version, of 0.1 and of later ones are read; what is none is refused in a line that says where."""
+"""Tests that records of this version, of 0.1 and of later versions are read; other inputs are rejected with one line that contains the place."""
 
 import dataclasses
 import io
@@ -34,7 +34,7 @@ class Reading(unittest.TestCase):
                          [(f["rule"], f["loss"].get("share")) for f in there])
 
     def test_every_field_of_every_kept_record_is_read(self):
-        """Nothing that the schema knows is lost on the way."""
+        """Reading preserves everything that the schema describes."""
         def held(value, read, place):
             if dataclasses.is_dataclass(read):
                 names = {field.name for field in dataclasses.fields(read)}

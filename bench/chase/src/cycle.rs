@@ -5,10 +5,10 @@ use crate::memory::Region;
 /// Bytes between two stops: the line size of every x86-64 and of nearly every aarch64 server core.
 pub const LINE: usize = 64;
 
-/// For each of `lines` lines the index of the next, as one single cycle in random order (Sattolo's shuffle: like
-/// Fisher and Yates', but an element never stays where it is, which leaves exactly one cycle).
+/// The index of the next line for each of `lines` lines, which form one random cycle (Sattolo's shuffle: like Fisher and
+/// Yates', but no element stays in its place, so that there is exactly one cycle).
 ///
-/// Errors when there are fewer than two lines or more than 32 bits can number.
+/// Fails if there are fewer than two lines, or more lines than 32 bits can number.
 pub fn sattolo(lines: usize) -> Result<Vec<u32>, String> {
     if lines < 2 {
         return Err(format!("a working set of at least {} bytes is needed", 2 * LINE));
@@ -34,7 +34,7 @@ fn below(bound: u64, state: &mut u64) -> u64 {
     ((u128::from(drawn) * u128::from(bound)) >> 64) as u64
 }
 
-/// Writes the cycle into `region`: at the start of each line the address of the next. Returns the first line.
+/// Writes the cycle into `region`: each line begins with the address of the next line. Returns the address of the first line.
 pub fn link(region: &Region, next: &[u32]) -> *const u8 {
     for (line, &to) in next.iter().enumerate() {
         region.store(line * LINE, region.address(to as usize * LINE) as u64);
@@ -46,7 +46,7 @@ pub fn link(region: &Region, next: &[u32]) -> *const u8 {
 mod tests {
     use super::*;
 
-    /// A cycle that closes early keeps the chase in a part of the memory, and it reads like a smaller cache.
+    /// With a cycle that closes early, the chase would use only part of the memory, like a smaller working set.
     #[test]
     fn the_cycle_visits_every_line_before_it_closes() {
         for lines in [2, 3, 64, 1000, 65_537] {
@@ -64,12 +64,12 @@ mod tests {
         assert!(sattolo(1).is_err());
     }
 
-    /// Neighbours in memory that are neighbours in the cycle are what a prefetcher would guess.
+    /// A prefetcher could predict lines that are adjacent both in memory and in the cycle.
     #[test]
     fn few_hops_go_to_the_next_line() {
         let next = sattolo(100_000).unwrap();
         let near = next.iter().enumerate().filter(|(at, to)| at.abs_diff(**to as usize) <= 2).count();
-        // Four of 100,000 places are that near: about four hops in all are expected.
+        // Four of 100,000 lines are that close, so about four such hops are expected in total.
         assert!(near < 40, "{near} of 100000 hops go to a neighbour");
     }
 

@@ -1,6 +1,6 @@
-//! `chase BYTES [CPU]`: nanoseconds a dependent load over a working set of BYTES on huge pages, pinned to CPU, as one
-//! line of JSON. Every line of the working set is one stop of a single random cycle (Sattolo's algorithm on a
-//! table of indices), so that neither a prefetcher nor a short loop can help.
+//! `chase BYTES [CPU]`: prints the nanoseconds per dependent load for a working set of BYTES on huge pages, pinned to CPU,
+//! as one line of JSON. A single random cycle (Sattolo's algorithm on an index table) visits every line of the working set
+//! once, so that neither a prefetcher nor a short cycle makes the loads faster.
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -9,10 +9,10 @@ mod cycle;
 mod memory;
 mod walk;
 
-/// The samples of a run. Together they walk the whole cycle at least once, so that no part of it is left out.
+/// The number of samples per run. Together, the samples cover the complete cycle at least once.
 const SAMPLES: usize = 64;
 
-/// Fewest hops a sample: below, reading the clock (tens of nanoseconds) would show.
+/// Minimum number of hops per sample: with fewer, the time to read the clock (tens of nanoseconds) would affect the result.
 const FEWEST_HOPS: usize = 100_000;
 
 fn main() -> ExitCode {
@@ -43,11 +43,11 @@ fn measure(arguments: &[String]) -> Result<String, String> {
     let order = cycle::sattolo(lines)?;
     let region = memory::Region::new(lines * cycle::LINE)?;
     let first = cycle::link(&region, &order);
-    // Its table is a twelfth of the working set: gone before anything is timed.
+    // The index table, a sixteenth of the working set's size, is freed before anything is timed.
     drop(order);
     let huge_share = region.huge_share()?;
 
-    // One lap warms caches, TLB and the core's clock.
+    // One lap warms up the caches, the TLB and the core's clock.
     let mut place = walk::hops(first, lines);
     let hops = walk::whole((lines / SAMPLES).max(FEWEST_HOPS));
     let mut nanoseconds = Vec::with_capacity(SAMPLES);

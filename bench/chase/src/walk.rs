@@ -1,21 +1,21 @@
-//! The timed loop: loads of which each gives the address of the next, one instruction a hop.
+//! The timed loop: each load returns the address of the next load, with one instruction per hop.
 
 use std::arch::asm;
 
-/// Loads in the body of the loop; its counter and branch run in the shadow of the loads.
+/// Number of loads in the loop body; the loop's counter and branch execute while the loads wait.
 const UNROLLED: usize = 8;
 
-/// The hops that [`hops`] makes when asked for `count`: whole rounds of the loop, at least one.
+/// The number of hops that [`hops`] makes for `count`: complete iterations of the loop, at least one.
 pub fn whole(count: usize) -> usize {
     (count / UNROLLED).max(1) * UNROLLED
 }
 
-/// Follows the chain from `place` for `whole(count)` hops and returns where it ended. `place` must come from [`crate::cycle::link`].
+/// Follows the chain from `place` for `whole(count)` hops and returns the last address. `place` must come from [`crate::cycle::link`].
 pub fn hops(place: *const u8, count: usize) -> *const u8 {
     let rounds = whole(count) / UNROLLED;
     let end: *const u8;
-    // SAFETY: each line that `link` wrote holds the address of another line of the same region, which is mapped for
-    // as long as the caller holds it; the loop only reads, and `rounds` is at least 1.
+    // SAFETY: each line that `link` wrote contains the address of another line of the same region, which stays mapped
+    // while the caller owns it; the loop only reads, and `rounds` is at least 1.
     unsafe {
         #[cfg(target_arch = "x86_64")]
         asm!(

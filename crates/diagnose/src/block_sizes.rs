@@ -31,8 +31,8 @@ impl<'a> BlockSizes<'a> {
         all
     }
 
-    /// The sizes at which each thread count of a workload reaches its own best. If no size satisfies this for all thread counts, the
-    /// largest size that is not an outlier.
+    /// The sizes at which every thread count of a workload reaches its best rate; if there is no such size, the largest size that is not an
+    /// outlier.
     pub(crate) fn level(&self, workload: &str) -> BTreeSet<u64> {
         let Some(steps) = self.0.get(workload) else { return BTreeSet::new() };
         let of_step = |rates: &Rates| -> BTreeSet<u64> {
@@ -48,7 +48,7 @@ impl<'a> BlockSizes<'a> {
         sizes.iter().rev().find(|bytes| holds(bytes)).or(sizes.last()).copied().into_iter().collect()
     }
 
-    /// Whether a result supports conclusions: it has no block size, or a size at which the workload has leveled off.
+    /// Whether conclusions can be based on a result: it has no block size, or the workload's rates have leveled off at its size.
     pub(crate) fn is_level(&self, m: &Measurement) -> bool {
         let place = m.labels.word(Label::Workload).zip(m.labels.count(Label::Bytes));
         place.is_none_or(|(workload, bytes)| self.level(workload).contains(&bytes))
@@ -93,7 +93,7 @@ impl<'a> BlockSizes<'a> {
     }
 }
 
-/// Threads and placement.
+/// The thread count and placement of a measurement.
 fn step(m: &Measurement) -> (Option<u64>, &str) {
     (m.labels.count(Label::Threads), m.labels.word(Label::Placement).unwrap_or(""))
 }
@@ -104,7 +104,7 @@ pub(crate) mod tests {
     use record::Labels;
 
     pub(crate) const SIZES: [u64; 5] = [16, 64, 256, 1024, 8192];
-    /// The published results of aes-256-ige by threads and block size, kB/s.
+    /// The published results of aes-256-ige by thread count and block size, in kB/s.
     pub(crate) const INTEL: [(u32, [f64; 5]); 3] = [
         (1, [89602.86, 97498.37, 98271.49, 98399.91, 89101.65]),
         (32, [2642742.25, 2690638.98, 2703860.74, 2734114.82, 2680422.40]),

@@ -34,7 +34,7 @@ const UNSEEN: f64 = 0.1;
 const WORTH: f64 = 0.1;
 /// A cause does not count as the bottleneck if it explains a smaller share.
 const FIRST: f64 = 0.25;
-/// Below this share of the command's CPUs in use, a CPU was free.
+/// A CPU was free if less than this share of the command's CPUs was in use.
 const ROOM: f64 = 0.8;
 /// The sentences of verdicts on commands, and the advice.
 const WORDS: &str = include_str!("bound/words.txt");
@@ -232,7 +232,7 @@ impl<'a> Facts<'a> {
 
 /// Characteristics of a program, not causes.
 const SHAPES: [BoundBy; 2] = [BoundBy::OneThread, BoundBy::Imbalance];
-/// The program's lack of CPUs and its waits. All its other causes limit it on the CPUs that it uses.
+/// Waits, and a lack of CPUs. All other causes limit a program on the CPUs that it uses.
 const WAITS: [BoundBy; 3] = [BoundBy::Waiting, BoundBy::Lock, BoundBy::TooFewCpus];
 
 fn distance(a: f64, b: f64) -> f64 {
@@ -280,16 +280,16 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
     ];
     let mut causes: Vec<Cause> = rules.iter().filter_map(|rule| rule(&facts)).collect();
     sampled::add(&mut causes, &facts, facts.user / facts.cpu().max(1e-9) * facts.on_cpu());
-    // Threads contending for one lock spend kernel time on it and run alternately: more CPUs or larger reads do not help.
+    // Threads contending for one lock spend kernel time on it and run one at a time, so more CPUs or larger reads do not help.
     if causes.iter().any(|cause| cause.by == BoundBy::Lock && cause.share >= SECOND) {
         causes.retain(|cause| ![BoundBy::Kernel, BoundBy::TooFewCpus].contains(&cause.by));
     }
-    // Threads throttled by a quota count as runnable, but not exactly: if a CPU was free, no other process delayed them.
+    // The kernel counts threads throttled by a quota as runnable, though not exactly. If a CPU was free, no other process delayed them.
     let has_room = time::used_by_others(&facts).is_some_and(|other| other + facts.used() < ROOM * facts.cpus);
     if has_room && causes.iter().any(|cause| cause.by == BoundBy::Quota && cause.share >= SECOND) {
         causes.retain(|cause| ![BoundBy::CpuContention, BoundBy::TooFewCpus].contains(&cause.by));
     }
-    // With more CPUs, threads take more lines from each other; kernel time is then due to a lock in such a line.
+    // With more CPUs, threads contend more for shared cache lines; kernel time is then due to a lock in such a line.
     if causes.iter().any(|cause| cause.by == BoundBy::OwnThreads && cause.share >= SECOND) {
         let at_locks = facts.waits().get("lock").is_some_and(|waits| waits.again > 0);
         causes.retain(|cause| cause.by != BoundBy::TooFewCpus && !(at_locks && cause.by == BoundBy::Kernel));
@@ -312,7 +312,8 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
     {
         causes[..=at].rotate_right(1);
     }
-    // A single thread's wait precedes the fact that it was single. Kernel time without a known purpose is no answer.
+    // If a single thread waits, the wait is reported before the fact that there is only one thread. Kernel time without a known purpose is
+    // no answer.
     let is_known = |cause: &Cause| cause.by != BoundBy::Kernel || cause.kind.is_some();
     let is_inside =
         |cause: &Cause| !cause.is_outside() && !SHAPES.contains(&cause.by) && !WAITS.contains(&cause.by);
@@ -366,12 +367,12 @@ fn answer(first: Cause, besides: impl IntoIterator<Item = Cause>, more: Option<T
     Bound { by, kind, says, evidence, advice }
 }
 
-const TOO_SHORT: Template = Template {
-    code: "bound-too-short",
-    words: "Took {wall}: too short for a verdict, because fork, exec and wait are included.",
-};
+const TOO_SHORT: Template = Template::new(
+    "bound-too-short",
+    "Took {wall}: too short for a verdict, because fork, exec and wait are included.",
+);
 /// The introduction of the second cause.
-const BESIDES: Template = Template { code: "bound-besides", words: "Besides:" };
+const BESIDES: Template = Template::new("bound-besides", "Besides:");
 
 /// The evidence for every answer.
 fn base_evidence(facts: &Facts) -> Vec<Evidence> {

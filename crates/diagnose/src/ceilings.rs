@@ -1,4 +1,4 @@
-//! The ceilings of a machine, which result from its records. Commands are compared with these ceilings.
+//! The ceilings of a machine, derived from its records. Commands are compared with these ceilings.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use record::{Label, Measurement, Metric, Record, Summary, metrics};
 use crate::latency_curve;
 use crate::record_index::RecordIndex;
 
-/// The reliable ceilings of a record; for memory, only results beyond the caches.
+/// The reliable ceilings of a record; for memory, only results with working sets larger than the caches.
 pub(crate) fn collect_ceilings(record: &Record) -> Ceilings {
     let sure = |metric: Metric| record.measurements_of(metric).filter(|m| m.doubt.is_none());
     let most = |values: &mut dyn Iterator<Item = f64>| values.filter(|v| v.is_finite()).reduce(f64::max);

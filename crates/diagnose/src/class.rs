@@ -46,6 +46,6 @@ mod tests {
         let kinds = [kind(&whole), kind(&this)];
         assert!(!kinds[0].fits(&kinds[1]));
         this.machine.processor.model_name = None;
-        assert!(kind(&this).fits(&kinds[0]), "what is not told differs from nothing");
+        assert!(kind(&this).fits(&kinds[0]), "an unknown fact differs from nothing");
     }
 }

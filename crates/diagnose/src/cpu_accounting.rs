@@ -4,7 +4,7 @@ use crate::shape;
 use record::command_run::Around;
 use record::text::Value;
 use record::{
-    Doubt, Label, Mark, Measurement, Record, SampleMark, Snapshot, Template, detail, metrics, text, units,
+    Doubt, Label, Mark, Measurement, Record, SampleMark, Template, Text, detail, metrics, text, units,
 };
 
 /// Kinds of busy CPU time.
@@ -51,7 +51,7 @@ fn watched_seconds(record: &Record) -> f64 {
     cpu_times(record).map(|time| time.summary.median).filter(|seconds| seconds.is_finite()).sum()
 }
 
-/// CPU time of whole workloads, in user mode and in the kernel.
+/// CPU time of entire workloads, in user mode and in the kernel.
 fn cpu_times(record: &Record) -> impl Iterator<Item = &Measurement> {
     record.measurements_of(metrics::WORKLOAD_CPU_TIME).filter(|time| {
         let sum = matches!(time.labels.word(Label::State), Some("user" | "system"));
@@ -77,17 +77,18 @@ const NOISY: f64 = 0.1;
 /// Above this share of CPUs lost to other processes or the hypervisor, headline results show little about the machine.
 const TOO_MUCH: f64 = 0.05;
 
-/// The disturbance of a whole run: the mean number of CPUs used by other processes or stolen by the hypervisor.
-pub(crate) fn disturbance(record: &Record) -> Option<f64> {
-    let cpus = f64::from(record.machine.counts.cpus_online?.max(1));
-    let stolen = || {
-        let accounting = CpuAccounting::from_record(record)?;
-        let taken = |snapshot: &Snapshot| snapshot.cpu_seconds.get("steal").copied();
-        let after = record.conditions.after.as_ref().and_then(taken)?;
-        Some((after - taken(&record.conditions.before)?) / accounting.seconds)
-    };
-    let used = used_by_others(record).into_iter().chain(stolen());
-    used.filter(|used| used.is_finite() && *used >= TOO_MUCH * cpus).max_by(f64::total_cmp)
+/// The disturbance of an entire run, if it is so large that headline results show little about the machine: the CPU time used by other
+/// processes or stolen by the hypervisor, whichever is more.
+pub fn disturbance(record: &Record) -> Option<Text> {
+    let cpus = record.machine.counts.cpus_online?.max(1);
+    let used = used_by_others(record).unwrap_or_default();
+    let stolen = record.conditions.after.as_ref().and_then(|after| after.steal_share).unwrap_or_default();
+    let share = used / f64::from(cpus);
+    let (used, taken) = (units::cpus_in_use(used), Value::Rounded(Box::new(Value::Share(stolen)), 2));
+    (share.max(stolen) >= TOO_MUCH).then(|| match stolen > share {
+        true => text!("the hypervisor took {taken} of CPU time", taken),
+        false => text!("other processes used {used} of {cpus} CPUs"),
+    })
 }
 
 /// Adds a cause of noise (migrated vCPUs or other processes) if the results themselves are not marked. A run during which other processes
@@ -143,7 +144,7 @@ pub(crate) fn beside(around: &Around, used: f64) -> Option<f64> {
     Some((busy / seconds.max(1e-9) - used).max(0.0))
 }
 
-/// The same, but `None` if the command was too short for ticks.
+/// The number of CPUs that other processes used; `None` if the command was too short for ticks.
 pub(crate) fn reported_beside(around: &Around, used: f64) -> Option<f64> {
     beside(around, used).filter(|_| around.seconds.is_some_and(|seconds| seconds >= LEAST_SECONDS))
 }
@@ -243,7 +244,7 @@ mod tests {
         };
         let beside = doubt_of(14.0);
         assert!(beside.is_explained && beside.cause.contains("other processes used"), "{beside:?}");
-        assert!(!doubt_of(9.05).is_explained, "nobody else was there");
+        assert!(!doubt_of(9.05).is_explained, "there was no other process");
     }
 
     #[test]
@@ -267,8 +268,8 @@ mod tests {
         let Some(Value::List(causes)) = related.value("cause") else { panic!("{related:?}") };
         assert!(causes.len() == 2 && causes[1].is(&OVER_THE_RUN), "{related:?}");
         assert_eq!(related.kind(), noisy().kind());
-        assert!(causes[1].to_string().contains("0.01"), "nothing used is not said of what ran: {related:?}");
-        assert_eq!(relate(related.clone(), &switched, 0.002), related, "it is said once");
+        assert!(causes[1].to_string().contains("0.01"), "a running process never uses 0 CPUs: {related:?}");
+        assert_eq!(relate(related.clone(), &switched, 0.002), related, "the cause is added only once");
         assert_eq!(relate(noisy(), &[], 0.002), noisy());
     }
 }

@@ -8,7 +8,7 @@ const HALF_SPAN: f64 = 0.25;
 /// A step with a smaller rise does not start a separate level. The smallest published ratio between neighboring levels is about 1.5 (L3 to
 /// memory under load); TLB limits cause ratios of 1.1 to 1.25.
 const LEAST_RISE: f64 = 1.25;
-/// Two climbs count as two edges if the slope between them falls below this share of the gentler climb's slope.
+/// Two climbs count as separate edges if the slope between them falls below this share of the gentler climb's slope.
 const VALLEY: f64 = 0.5;
 /// A plateau is the longest run of points that climbs by at most this much; on noisy curves, the limit is higher.
 const FLAT: f64 = 0.08;
@@ -162,7 +162,7 @@ impl Curve {
         plateaus
     }
 
-    /// Slope d ln t / d log2 size at the midpoint of each pair of neighboring points.
+    /// The slope d ln t / d log2 size at the midpoint of each pair of neighboring points.
     fn slopes(&self) -> Vec<f64> {
         (1..self.len())
             .map(|i| {

@@ -30,7 +30,7 @@ const ONE_DISTANCE: f64 = 0.25;
 const NEARLY: f64 = 0.9;
 /// Maximum number of pairs listed; the rest are counted.
 const MOST_SENTENCES: usize = 8;
-/// Maximum number of cells for which all pairs are compared: 64 full nodes.
+/// Maximum number of cells for which all pairs are compared: the full matrix of 64 nodes.
 const MOST_CELLS: usize = 4096;
 /// The kernel's default table, used if the firmware has none: 10 local, 20 remote (`include/linux/topology.h`).
 const DEFAULT: (u32, u32) = (10, 20);
@@ -42,7 +42,7 @@ pub(crate) struct Judgement {
     pub agreement: Option<f64>,
     /// One phrase per mismatched pair, worst first.
     pub mismatches: Vec<Text>,
-    /// The share of latency lost to a placement by the table, for the worst pair.
+    /// For the worst pair, the share of latency lost if memory is placed according to the table.
     pub loss: Option<Verdict>,
     /// One sentence, if there is something to report.
     pub says: Option<Text>,

@@ -1,5 +1,5 @@
-//! Helpers for all rules: losses with their interval, evidence with its place, severity, and texts from a record that are safe in a command to
-//! paste.
+//! Helpers for all rules: losses with their interval, evidence with its place, severity, and text from records that is safe in commands
+//! which users paste.
 
 use record::diagnosis::{Evidence, Relevance, Severity};
 use record::difference::Verdict;
@@ -9,10 +9,11 @@ use record::text::Value;
 use record::units::digits_of_share;
 use record::{Better, CpuList, Label, Machine, Measurement, Metric, Record, Remedy, Snapshot, Text, text};
 
-/// A smaller share is not a loss: two runs of the same measurement on an idle machine may differ by as much, as may the two clock chains.
+/// A smaller share is not a loss: two runs of the same measurement on an idle machine may differ by as much, and so may the two instruction
+/// chains that measure the clock.
 pub(crate) const RESOLUTION: f64 = record::difference::WORTH_TELLING;
 
-/// The 95 % interval of the median if there is one, otherwise the whole range of the samples.
+/// The 95 % interval of the median if there is one, otherwise the full range of the samples.
 pub(crate) fn spread(summary: &Summary) -> (f64, f64) {
     summary.interval.unwrap_or((summary.min, summary.max))
 }
@@ -221,8 +222,8 @@ pub(crate) fn quote_name(name: &str) -> Text {
     text!("name", "{name}")
 }
 
-/// A word from a record, if it is safe in a command to paste. Records may originate from other machines or be written by hand: a governor
-/// named `$(reboot)` must not become part of a command.
+/// A word from a record, if it is safe in a command that users may paste. Records may originate from other machines or be written by hand:
+/// a governor named `$(reboot)` must not become part of a command.
 pub(crate) fn pasteable(text: &str) -> Option<&str> {
     let harmless = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
     let parts_up = text.split('/').any(|part| part == "..");
@@ -243,7 +244,7 @@ pub(crate) fn write_command(value: &str, path: &str) -> String {
 pub(crate) fn restore_command(old: &str, path: &str) -> Remedy {
     match pasteable(old) {
         Some(old) => Remedy::command(write_command(old, path)),
-        None => Remedy::both(text!("first note the current value, to restore it"), format!("cat {path}")),
+        None => Remedy::both(text!("note the current value, to restore it later"), format!("cat {path}")),
     }
 }
 
@@ -263,7 +264,7 @@ pub(crate) fn write_for_cpus(value: &str, cpus: &CpuList, file: &str) -> Remedy 
     Remedy::command(format!("for cpu in {}; do {}; done", shell_words(cpus), write_command(value, &path)))
 }
 
-/// A measurement's labels as text, without one label. The text is equal for measurements that differ only in this label.
+/// A measurement's labels as text, except for one label. The text is equal for measurements that differ only in this label.
 pub(crate) fn labels_without(measurement: &Measurement, label: Label) -> String {
     let keys = measurement.labels.0.iter().filter(|(name, _)| *name != label.name());
     keys.map(|(name, value)| format!("{name}={value};")).collect()

@@ -12,7 +12,7 @@ use crate::ceilings::{collect_ceilings, update_ceilings};
 /// The version of the file format. Version 2 stores one machine, with the newest result for each quantity; version 3 stores one record for
 /// the IPC of all workloads.
 const SCHEMA: u64 = 4;
-/// Maximum number of machines stored; each boot of a machine without an ID counts as another.
+/// Maximum number of machines stored; each boot of a machine without an ID counts as another machine.
 const MOST_MACHINES: usize = 50;
 
 /// The facts that distinguish a machine from others, by name, including the part of the machine that the process may use.
@@ -203,7 +203,7 @@ mod tests {
             assert_eq!(kept(text.as_bytes(), &here), None, "{text}");
             let mut text = text.as_bytes().to_vec();
             keep(&mut text, &record(1.5, 1e10), &here);
-            assert!(kept(&text, &here).is_some(), "another form is in the way");
+            assert!(kept(&text, &here).is_some(), "an unreadable file prevents saving");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The latency curve of a record, which the levels, the headline and the chart use.
+//! The latency curve of a record, on which the levels, the headline and the chart are based.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -11,17 +11,14 @@ use crate::record_index::RecordIndex;
 /// The layer that repeats a user program; any difference from the first run is noise.
 pub(crate) const AGAIN: &str = "user again";
 
-const FASTEST: Template = Template { code: "layer-fastest", words: "the fastest layer (line speed)" };
+const FASTEST: Template = Template::new("layer-fastest", "the fastest layer (line speed)");
 
 /// The events counted during passes: the name in a result's details, and the displayed name.
 const COUNTED: [(DetailKey<f64>, Template); 4] = [
-    (detail::INTERRUPTS_PER_S, Template { code: "layer-interrupts", words: "{rate} interrupts/s" }),
-    (detail::SOFTIRQS_PER_S, Template { code: "layer-softirqs", words: "{rate} softirqs/s" }),
-    (
-        detail::INVOLUNTARY_SWITCHES_PER_S,
-        Template { code: "layer-switches", words: "{rate} involuntary switches/s" },
-    ),
-    (detail::MIGRATIONS_PER_S, Template { code: "layer-migrations", words: "{rate} migrations/s" }),
+    (detail::INTERRUPTS_PER_S, Template::new("layer-interrupts", "{rate} interrupts/s")),
+    (detail::SOFTIRQS_PER_S, Template::new("layer-softirqs", "{rate} softirqs/s")),
+    (detail::INVOLUNTARY_SWITCHES_PER_S, Template::new("layer-switches", "{rate} involuntary switches/s")),
+    (detail::MIGRATIONS_PER_S, Template::new("layer-migrations", "{rate} migrations/s")),
 ];
 
 /// The displayed name of a layer: `user, pinned to CPU 1`.
@@ -44,8 +41,8 @@ fn beside(m: &Measurement) -> Vec<Text> {
     COUNTED.into_iter().filter_map(count).chain(stolen).collect()
 }
 
-/// One entry per timed layer, fastest first; the other layers are compared with the fastest one, which is never the repeated layer, because
-/// that shows the noise. Empty if layers were timed in different units, because they are then not comparable.
+/// One entry per timed layer, fastest first; the other layers are compared with the fastest one, which is never the repetition, because its
+/// purpose is to show the noise. Empty if layers were timed in different units, because they are then not comparable.
 pub(crate) fn layers(index: &RecordIndex) -> Vec<Layer> {
     let mut timed: Vec<_> = index
         .figures_of(metrics::LAYER_TIME)
@@ -90,7 +87,7 @@ fn says(over: f64) -> Text {
         0.0 => FASTEST.into(),
         ..0.0 => text!(
             "layer-shorter",
-            "{less} faster than the fastest layer (this layer repeats it)",
+            "{less} faster than the fastest layer (a repetition: noise)",
             less = Value::Share(-over)
         ),
         _ => text!("{over} slower than the fastest", over = Value::Share(over)),

@@ -29,11 +29,12 @@ const UNMATCHED: f64 = 3.0;
 /// If the curve leaves a level at a size well above that of a cache, the level is probably another cache; larger sizes therefore count as
 /// this many times as distant.
 const BEYOND: f64 = 5.0;
-/// Working sets beyond the caches with this many times the last plateau's latency do not belong to it.
+/// Working sets beyond the caches with this many times the last plateau's latency do not belong to that plateau.
 const NOT_ITS_OWN: f64 = 1.5;
 /// If an edge rises this many times as far as another edge, it marks the end of the caches, and the other does not.
 const MUCH_STEEPER: f64 = 2.0;
-/// The edge rises to the latency of the largest working sets, if that is at least this many times the latency of the last plateau.
+/// The edge counts as rising to the latency of the largest working sets if their latency is at least this many times that of the last
+/// plateau.
 const CLIMBS: f64 = 1.05;
 
 impl RecordIndex<'_> {
@@ -180,7 +181,7 @@ fn name(curve: &Curve, caches: &[Advertised]) -> Vec<Named> {
     let mut found: Vec<Named> = Vec::new();
     let mut next = 0;
     for (i, plateau) in plateaus.iter().enumerate() {
-        // A cache that ends before this plateau does and has no separate edge is hidden before it.
+        // A cache that is smaller than the end of this plateau and has no edge of its own has no visible step.
         let own = of_cache.get(i).copied().flatten();
         let end = plateau.left_at.unwrap_or(largest);
         while next < own.unwrap_or(caches.len()) && caches[next].bytes < end {
@@ -295,8 +296,8 @@ fn unseen(curve: &Curve, own: &Advertised, before: Option<&Plateau>, after: &Pla
     Some(of_plateau(format!("L{}", own.level), &at, Some(own.bytes), judgement))
 }
 
-/// The last plateau. If this plateau belongs to a cache, because too few larger working sets were measured for another plateau, those
-/// larger sets.
+/// The memory level: the last plateau or, if that plateau belongs to a cache because too few larger working sets were measured for another
+/// plateau, those larger sets.
 fn memory(curve: &Curve, plateau: &Plateau, caches: &[Advertised]) -> Named {
     let caches: u64 = caches.iter().map(|cache| cache.bytes).fold(0, u64::saturating_add);
     let mut plateau = *plateau;

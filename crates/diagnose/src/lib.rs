@@ -60,7 +60,7 @@ pub use comparison::{
     compare, describe_machine, drop_uncompared, gate, gate_turns, ignore_commands, remark_scope, row_figures,
     suggest,
 };
-pub use cpu_accounting::{DISTURBED, explain_noise, used_by_others};
+pub use cpu_accounting::{DISTURBED, disturbance, explain_noise, used_by_others};
 pub use findings::{Case, GLOSSARY, RULES, Rule, takes_cpu_time, takes_from_tail};
 pub use history::{HEADLINES, Past, lines, since};
 pub use kept_ceilings::{Identity, KeptCeilings};

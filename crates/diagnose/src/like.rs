@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use record::diagnosis::Position;
 use record::machine::Cpu;
-use record::{Label, Measurement, Record, metrics};
+use record::{Label, Measurement, Record, Text, metrics};
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 
@@ -19,12 +19,14 @@ use crate::tables::rows;
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Like {
-    /// The design of its processor: `AMD Zen 4 (Genoa)`; absent if unknown.
+    /// The design of the machine's processor: `AMD Zen 4 (Genoa)`; absent if unknown.
     pub design: Option<String>,
-    /// Whether the record is of a guest.
+    /// Whether the record is from a guest.
     pub guest: bool,
     /// The number of other records of similar machines in the comparison, if requested.
     pub among: Option<usize>,
+    /// The reason why no result is judged: the disturbance of the run.
+    pub disturbed: Option<Text>,
     /// The record's results.
     pub figures: Vec<Row>,
 }
@@ -33,7 +35,7 @@ pub struct Like {
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// The displayed name: `memory latency, own node`.
+    /// The displayed name: `memory latency, own node, 2 MiB pages`.
     pub what: String,
     /// The result.
     pub value: f64,
@@ -43,7 +45,7 @@ pub struct Row {
     pub range: Option<(f64, f64)>,
     /// The source of the range: the design, its group, or one processor model.
     pub of: Option<String>,
-    /// Whether the range is of bare metal while the record is of a guest.
+    /// Whether the range is for bare metal although the record is from a guest.
     pub of_bare_metal: bool,
     /// The position of the result relative to the range.
     pub position: Option<Position>,
@@ -75,15 +77,22 @@ struct Seen {
     between: (f64, f64),
     unit: &'static str,
     sure: bool,
+    /// How the result was measured, if the headline of the same name was measured in another way.
+    method: &'static str,
 }
 
 impl Seen {
     fn of(m: &Measurement, unit: &'static str) -> Self {
-        Self { value: m.value(), between: spread(&m.summary), unit, sure: m.doubt.is_none() }
+        let method = match (m.labels.word(Label::Page), m.labels.word(Label::Setting)) {
+            (Some("2MiB"), _) => ", 2 MiB pages",
+            (_, Some("tuned")) => ", no deep idle states",
+            _ => "",
+        };
+        Self { value: m.value(), between: spread(&m.summary), unit, sure: m.doubt.is_none(), method }
     }
 
     fn exact(value: f64, unit: &'static str) -> Self {
-        Self { value, between: (value, value), unit, sure: true }
+        Self { value, between: (value, value), unit, sure: true, method: "" }
     }
 }
 
@@ -208,7 +217,7 @@ pub fn like(record: &Record, published: &[(String, Record)], among: Option<&[Rec
         .collect();
     let among: Option<Vec<_>> = among.map(|all| all.iter().filter(|o| is_alike(o)).map(seen).collect());
     let own = figures(index);
-    let disturbed = disturbance(record).is_some();
+    let disturbed = disturbance(record);
     let row = |(what, title): (&'static str, &str)| {
         let figure = own.get(what)?;
         let mut range = resources::published(index, core, what).filter(|range| range.unit == figure.unit);
@@ -239,15 +248,16 @@ pub fn like(record: &Record, published: &[(String, Record)], among: Option<&[Rec
             (!others.is_empty()).then(|| (below + equal / 2.0) / others.len() as f64)
         });
         let position = range.as_ref().map(|range| range.position(figure.between));
+        let title = format!("{title}{}", figure.method);
         Some(Row {
             percentile,
             unreliable: !figure.sure,
-            position: match disturbed {
+            position: match disturbed.is_some() {
                 true => Some(Position::NotRepresentative),
                 false if !figure.sure => None,
                 false => position.or(core.is_none().then_some(Position::UnknownMachine)),
             },
-            ..Row::new(title, figure.value, figure.unit, range, record.machine.is_virtual())
+            ..Row::new(&title, figure.value, figure.unit, range, record.machine.is_virtual())
         })
     };
     Like {
@@ -255,6 +265,7 @@ pub fn like(record: &Record, published: &[(String, Record)], among: Option<&[Rec
         guest: record.machine.is_virtual(),
         among: among.as_ref().map(Vec::len),
         figures: quantities().filter_map(row).collect(),
+        disturbed,
     }
 }
 
@@ -291,7 +302,7 @@ mod tests {
         }
         let latency = |record: &Record| {
             let rows = like(record, &[], None).figures;
-            rows.into_iter().find(|row| row.what == "memory latency, own node").unwrap()
+            rows.into_iter().find(|row| row.what == "memory latency, own node, 2 MiB pages").unwrap()
         };
         assert_eq!(latency(&record).position, Some(Position::High));
         record.measurements.iter_mut().for_each(|m| m.doubt = Some("too noisy: no cause seen".into()));

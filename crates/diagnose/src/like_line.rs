@@ -51,7 +51,8 @@ pub fn like_line(line: &str) -> Result<Like, Text> {
     let Some(core) = cores::named_in(line) else {
         return Err(text!(
             "line-no-processor",
-            "the processor's model is missing or unknown; use the form EPYC 9554, Xeon Platinum 8480+ or Graviton3"
+            "the processor's model is missing or unknown; use the form EPYC 9554, Xeon Platinum 8480+ \
+             or Graviton3; for this machine: linespeed reference --like ."
         ));
     };
     if !could_be(value, unit) {
@@ -74,7 +75,7 @@ pub fn like_line(line: &str) -> Result<Like, Text> {
     let quantity = if *quantity == "clock.max_turbo" { "clock.one_core" } else { quantity };
     let title = if quantity == "clock.base" { "base clock" } else { title(quantity) };
     let row = Row::new(title, value, unit, range, is_guest);
-    Ok(Like { design: Some(core.name.clone()), guest: is_guest, among: None, figures: vec![row] })
+    Ok(Like { design: Some(core.name.clone()), guest: is_guest, figures: vec![row], ..Like::default() })
 }
 
 /// Whether a value is possible for its unit's metric.

@@ -37,7 +37,7 @@ impl Channels {
     }
 }
 
-/// One channel: the slowest of its devices decides.
+/// One channel, which runs at the speed of its slowest device.
 #[derive(Clone, Copy, Debug)]
 struct Channel {
     configured: u32,

@@ -2,7 +2,6 @@
 
 use record::baseline::ClassBaseline;
 use record::comparison::Cell;
-use record::text::Value;
 use record::{Doubt, Label, Record, Text, metrics, text};
 use serde::Serialize;
 use serde_with::skip_serializing_none;
@@ -12,7 +11,7 @@ use crate::comparison::{Extent, Side, compare};
 use crate::cores;
 use crate::cpu_accounting::disturbance;
 
-/// The clock variation within one processor model, between boots and between specimens.
+/// The clock variation within one processor model: between boots, and between individual processors.
 const CLOCKS_ALIKE: f64 = 0.02;
 
 /// Whether results of two machines are comparable.
@@ -47,9 +46,8 @@ pub struct Passport {
 pub fn passport(here: &Record, baseline: &Record) -> Passport {
     let (design, mut reasons) = designs(here, baseline);
     reasons.extend(shapes(here, baseline));
-    if let Some(used) = disturbance(here) {
-        let used = Value::Figure(used, "CPUs");
-        reasons.push(text!("passport-busy", "other processes used {used} while the clock was measured"));
+    if let Some(disturbed) = disturbance(here) {
+        reasons.push(text!("{disturbed} while the clock was measured"));
     }
     let mut clocks = None;
     if reasons.is_empty() {
@@ -97,7 +95,7 @@ fn designs(here: &Record, baseline: &Record) -> (Option<String>, Vec<Text>) {
         (Some(one), Some(other)) => {
             (None, vec![text!("passport-other-design", "{one} here, {other} in the baseline")])
         }
-        _ => (None, vec![text!("passport-unknown-design", "a record does not name its processor")]),
+        _ => (None, vec![text!("a record does not name its processor")]),
     }
 }
 
@@ -162,7 +160,7 @@ fn clock_ratio(here: &Record, baseline: &Record) -> Result<Ratio, Text> {
                 "no common ratio: the clock is {one} of the baseline's with one core busy, {all} with all cores"
             ))
         }
-        // Programs in CI mostly use all of a small runner.
+        // CI programs mostly use all cores of a small runner.
         (_, Some(ratio)) | (Some(ratio), None) => Ok(ratio),
         (None, None) => Err(text!(
             "passport-no-clock",

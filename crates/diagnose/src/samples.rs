@@ -17,17 +17,17 @@ pub(crate) fn figure_in(text: &Text, name: &str) -> f64 {
     }
 }
 
-/// The code of a remedy's words; nothing for a command alone.
+/// The code of a remedy's words; empty for a command without words.
 pub(crate) fn code_of(remedy: &Remedy) -> &str {
     remedy.text.as_ref().and_then(Text::code).unwrap_or_default()
 }
 
-/// 8 sizes per octave from `from` to `to` bytes, whole lines.
+/// Eight sizes per octave from `from` to `to` bytes, in whole cache lines.
 pub(crate) fn sizes(from: u64, to: u64) -> Vec<u64> {
     sizes_by(8.0, from, to)
 }
 
-/// Sizes from `from` to `to` bytes, this many per octave, whole lines.
+/// Sizes from `from` to `to` bytes, this many per octave, in whole cache lines.
 pub(crate) fn sizes_by(an_octave: f64, from: u64, to: u64) -> Vec<u64> {
     let octaves = (to as f64 / from as f64).log2();
     (0..=(octaves * an_octave).round() as u32)
@@ -35,7 +35,7 @@ pub(crate) fn sizes_by(an_octave: f64, from: u64, to: u64) -> Vec<u64> {
         .collect()
 }
 
-/// A curve of sharp steps: each size has the latency of the first step that holds it.
+/// A curve of sharp steps: each size has the latency of the first step that is large enough for it.
 pub(crate) fn steps(sizes: &[u64], steps: &[(u64, f64)]) -> Vec<(u64, f64)> {
     let ns = |bytes: u64| steps.iter().find(|(most, _)| bytes <= *most).map_or(f64::NAN, |step| step.1);
     sizes.iter().map(|bytes| (*bytes, ns(*bytes))).collect()
@@ -198,7 +198,7 @@ pub(crate) fn nodes(count: u32, distance: impl Fn(u32, u32) -> u32, ns: impl Fn(
     record
 }
 
-/// A run of 10 s in which all together used `busy` CPU seconds and this process `own`.
+/// A run of 10 s in which all processes together used `busy` CPU seconds and this process used `own`.
 pub(crate) fn ran(record: &mut Record, busy: f64, own: f64) {
     let state = record.conditions.before.clone();
     let at = |uptime: f64, user: f64, own: f64| Snapshot {

@@ -14,7 +14,7 @@ const SHORTEST: f64 = 0.05;
 pub struct Stretch {
     /// The end of the stretch, s since the start of the recording.
     pub to: f64,
-    /// The whole stretch as one moment.
+    /// The stretch combined into one moment.
     pub all: Moment,
 }
 

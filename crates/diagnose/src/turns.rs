@@ -13,18 +13,16 @@ use record::{Label, Measurement, Record, Template, Text, text, units};
 use crate::RecordIndex;
 use crate::bound::bound;
 
-const SLOWER: Template =
-    Template { code: "turns-slower", words: "{this} is {ratio}× ({interval}) slower than {base}" };
-const FASTER: Template =
-    Template { code: "turns-faster", words: "{this} is {ratio}× ({interval}) faster than {base}" };
-const WITHIN_NOISE: Template = Template {
-    code: "turns-within-noise",
-    words: "no significant difference between {this} and {base}: {interval}× as long, within the noise ({floor})",
-};
-const TOO_FEW: Template = Template {
-    code: "turns-too-few-rounds",
-    words: "{this} took {ratio}× as long as {base} in {rounds}; a confidence interval requires {least} (-r {least})",
-};
+const SLOWER: Template = Template::new("turns-slower", "{this} is {ratio}× ({interval}) slower than {base}");
+const FASTER: Template = Template::new("turns-faster", "{this} is {ratio}× ({interval}) faster than {base}");
+const WITHIN_NOISE: Template = Template::new(
+    "turns-within-noise",
+    "no significant difference between {this} and {base}: {interval}× as long, within the noise ({floor})",
+);
+const TOO_FEW: Template = Template::new(
+    "turns-too-few-rounds",
+    "{this} took {ratio}× as long as {base} in {rounds}; a confidence interval requires {least} (-r {least})",
+);
 
 /// The results of a record of alternating commands; `None` for other records.
 pub fn turns(record: &Record) -> Option<Turns> {
@@ -70,7 +68,7 @@ fn spoken(time: &Measurement, number: usize) -> String {
     if name.chars().count() <= SPOKEN { name.to_owned() } else { format!("command {number}") }
 }
 
-/// The bound that limited one of the commands.
+/// The bottleneck of one of the commands.
 fn bound_alone(record: &Record, workload: &str) -> Option<record::diagnosis::Bound> {
     let mut bound = bound(&RecordIndex::new(&alone(record, workload)))?;
     // Points to the results in this record.
@@ -81,8 +79,7 @@ fn bound_alone(record: &Record, workload: &str) -> Option<record::diagnosis::Bou
 }
 
 /// Times of the same command in consecutive runs. The command that is last in one round is first in the next: the last command after each
-/// even round, and the first command after each odd one. The order within the pairs alternates, so that drift favors neither of the two
-/// runs.
+/// even round, and the first command after each odd one. The order within the pairs alternates, so that drift does not favor either run.
 fn against_themselves(times: &[&Measurement]) -> Vec<(f64, f64)> {
     let [first, .., last] = times else { return Vec::new() };
     let neighbours = |time: &Measurement, from: usize| -> Vec<(f64, f64)> {

@@ -18,7 +18,7 @@ const FAR: f64 = 1.345;
 /// One step: the number of threads, the throughput and its uncertainty.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Point {
-    /// Threads, at least 1.
+    /// Number of threads, at least 1.
     pub threads: u32,
     /// Work per second.
     pub throughput: f64,
@@ -40,7 +40,7 @@ pub(crate) struct Point {
 pub(crate) enum FitDoubt {
     /// A CPU quota throttled the step.
     Quota,
-    /// Other programs ran on its CPUs.
+    /// Other programs ran on the CPUs of the step.
     Switched,
     /// The hypervisor stole time.
     Stolen,
@@ -69,7 +69,7 @@ pub(crate) struct Fit {
 }
 
 impl Fit {
-    /// Throughput of this many threads.
+    /// The throughput predicted for this many threads.
     pub(crate) fn throughput_at(&self, threads: u32) -> f64 {
         throughput(self.rate, self.contention, self.coherency, threads.into())
     }
@@ -175,7 +175,7 @@ fn solve(rows: &[Row], weights: &[f64], set: &[usize]) -> Option<[f64; 3]> {
     for at in (0..set.len()).rev() {
         let known: f64 = (at + 1..set.len()).map(|later| upper[at][later] * answers[later]).sum();
         answers[at] = (right[at] - known) / upper[at][at];
-        // Rounding residues of a zero are zero.
+        // Rounding errors around zero count as zero.
         if answers[at].abs() * sizes[at] < 1e-12 * sizes[0] {
             answers[at] = 0.0;
         }

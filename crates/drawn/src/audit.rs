@@ -12,11 +12,11 @@ use report::view::{Field, Screen, Table, Tone, capitalized};
 
 use super::busy;
 
-/// Lines for the lists of other knobs, next steps, and manual settings.
+/// Number of lines for the lists of other knobs, for next steps, and for manual settings.
 const LISTS: usize = 3;
 const REMARKS: usize = 4;
 const BY_HAND: usize = 2;
-/// Lines of the short table: its head and two knobs.
+/// Minimum number of lines of the short table: its head and two knobs.
 const LEAST_ROWS: usize = 3;
 
 /// The audited knobs of a machine.
@@ -81,7 +81,7 @@ impl<'a> Audited<'a> {
         said
     }
 
-    /// Whether only a person can change it: load by other processes, steal time.
+    /// Whether only a person can change the knob, as with load by other processes or steal time.
     fn is_by_hand(&self) -> bool {
         matches!(self.row.inspection.adjustment, Adjustment::Manual(_))
     }
@@ -153,12 +153,12 @@ fn write_answer(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
     if !noisy.is_empty() {
         screen.blank();
         let mut by_hand: Vec<String> = by_hand.map(|(name, advice)| format!("{name}: {advice}")).collect();
-        // Those below the table that have a line each, those that have none, and two empty lines.
+        // Below the table: a line for each manual setting, the lists of other knobs, the remarks, and two empty lines.
         let room = |screen: &Screen, by_hand: &[String]| {
             let lines: usize = by_hand.iter().map(|text| screen.lines_of("", "  ", text)).sum();
             screen.left(1 + lines + LISTS + 2 + remarks.len())
         };
-        // The head names them, and --all has what it takes.
+        // Manual settings are dropped first: the heading names them, and --all describes them.
         while room(screen, &by_hand) < LEAST_ROWS && by_hand.pop().is_some() {}
         let room = room(screen, &by_hand).max(LEAST_ROWS);
         let left = screen.rows(settable("Adds noise", &noisy), 0, room);
@@ -187,7 +187,7 @@ fn head(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
     let (by_hand, noisy): (Vec<&Audited>, Vec<&Audited>) =
         standing(knobs, Stand::Noisy).into_iter().partition(|knob| knob.is_by_hand());
     let by_hand = by_hand.iter().map(|knob| knob.name()).collect::<Vec<_>>().join(", ");
-    let by_hand = if by_hand.is_empty() { by_hand } else { format!("; also {by_hand}, by hand") };
+    let by_hand = if by_hand.is_empty() { by_hand } else { format!("; to change manually: {by_hand}") };
     let here = count_noun(knobs.len() - standing(knobs, Stand::Absent).len(), "knob");
     let place = if seen.captured { "in this tree" } else { "here" };
     let says = match noisy.len() {
@@ -225,7 +225,7 @@ fn settable(title: &str, knobs: &[&Audited]) -> Table {
     table.finished()
 }
 
-/// With a capital letter and a full stop.
+/// Adds a capital letter and a full stop.
 fn sentence(text: &str) -> String {
     let end = if text.ends_with(['.', ':']) { "" } else { "." };
     format!("{}{end}", capitalized(text))
@@ -259,7 +259,7 @@ fn is_captured(row: &AuditRow) -> bool {
 /// Notes on setting the knob: boot parameters, manual steps, missing prerequisites.
 fn advice(row: &AuditRow) -> Option<String> {
     match (&row.inspection.adjustment, &row.needs) {
-        (Adjustment::BootParameters(all), _) => Some(format!("on the kernel's command line: {all}")),
+        (Adjustment::BootParameters(all), _) => Some(format!("on the kernel command line: {all}")),
         (Adjustment::Manual(adjustment), _) => Some(adjustment.to_string()),
         (Adjustment::Write(_) | Adjustment::ProcessSetting(_) | Adjustment::Compound(_), Some(needs))
             if *needs != Need::Root && !is_captured(row) =>
@@ -292,7 +292,7 @@ fn remarks(seen: &Seen) -> Vec<String> {
         remarks.push(format!("For a command: {sudo}linespeed quiet -- COMMAND"));
         remarks.push(format!("Until restored: {sudo}linespeed quiet --apply, then --restore"));
     }
-    remarks.push("Gain of each knob here: linespeed quiet --prove [-- COMMAND]".to_owned());
+    remarks.push("To measure each knob's gain here: linespeed quiet --prove [-- COMMAND]".to_owned());
     if rows.iter().any(|row| row.knob.only_when_named() && row.inspection.state == State::Noisy) {
         remarks.push("Opt-in knobs must be specified: linespeed quiet smt -- COMMAND".to_owned());
     }
@@ -342,7 +342,7 @@ mod tests {
             for all in [true, false] {
                 let text = shown(columns, all);
                 let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-                // Where there is no room, those that add no noise are cut.
+                // On a narrow screen, the names of knobs that add no noise are truncated.
                 let names = rows.iter().map(|row| row.knob.name).filter(|_| all || columns > 40);
                 for part in names.chain([rows[0].knob.name, "1.9 CPUs of 2", "60.0 µs", "--restore"]) {
                     assert!(words.contains(part), "{part}: {text}");
@@ -352,7 +352,7 @@ mod tests {
                 assert!(!text.contains('\u{1b}'), "{text}");
             }
         }
-        // A document has room for every value and every row; whatever stands behind its tables is none of their rows.
+        // A document shows every value and every row in full; the text after a table is not part of the table.
         let left = Ok(&None);
         let seen = Seen { rows: &rows, noise: &noise, busy: None, captured: false, left, named: false };
         let style = Style { markdown: true, ..Style::default() };

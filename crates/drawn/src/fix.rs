@@ -12,7 +12,7 @@ use super::knob_changes::knobs_planned;
 use super::proof;
 use report::view::{Screen, Span, Tone, loss};
 
-/// The outcome of the knob.
+/// What happened to the knob after the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
     /// The new value was kept.
@@ -80,8 +80,8 @@ fn foot(screen: &mut Screen, fixed: &Fixed) {
     }
     let said = match fixed.kept {
         Some(Kept::Stands) => "Kept until the next boot. Revert: linespeed quiet --restore",
-        Some(Kept::PutBack) => "Reverted. To keep it: --keep",
-        Some(Kept::NotSet) => "Not kept, reverted.",
+        Some(Kept::PutBack) => "Reverted. To keep the change: --keep",
+        Some(Kept::NotSet) => "The new value could not be kept; reverted.",
         None => return,
     };
     screen.say(said);
@@ -99,21 +99,21 @@ fn gave(gain: &Gain) -> Text {
             }
         }
         Verdict::NotResolved { smaller_than } if *smaller_than > 0.0 => {
-            text!("no difference resolved (< {bound})", bound = percent(bound(*smaller_than)))
+            text!("no significant difference (< {bound})", bound = percent(bound(*smaller_than)))
         }
-        Verdict::NotResolved { .. } => text!("no difference resolved"),
+        Verdict::NotResolved { .. } => text!("no significant difference"),
         Verdict::TooNoisy { rounds_needed: Some(rounds) } => {
             let rounds = count_noun(*rounds, "more round");
-            text!("too noisy to tell; {rounds} needed (--rounds)", rounds)
+            text!("inconclusive (too noisy); {rounds} needed (--rounds)", rounds)
         }
-        Verdict::TooNoisy { rounds_needed: None } => text!("too noisy to tell"),
+        Verdict::TooNoisy { rounds_needed: None } => text!("inconclusive (too noisy)"),
         Verdict::NotMeasurable { reason } => {
             text!("not measured: {why}", why = reason.clone())
         }
     }
 }
 
-/// The same as JSON.
+/// The report of a fix as JSON.
 pub fn fix_json(fixed: &Fixed) -> Value {
     let Fix { number, finding, value, .. } = fixed.fix;
     let gain = fixed

@@ -1,4 +1,4 @@
-//! Output of knobs, proofs, fixes and recipes, drawn from the data of the crates that set and measure them.
+//! Renders knobs, proofs, fixes and recipes from the data of the crates that set and measure them.
 
 #![warn(unreachable_pub)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

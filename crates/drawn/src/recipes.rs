@@ -37,7 +37,7 @@ impl ListedRecipe {
         }
     }
 
-    /// The same for programs.
+    /// The recipe as JSON.
     pub fn to_json(&self) -> Value {
         let recipe = self.found.as_ref();
         let settings = recipe.iter().flat_map(|recipe| &recipe.settings);
@@ -85,7 +85,7 @@ fn whole(listed: &ListedRecipe, screen: &mut Screen) {
     }
 }
 
-/// One or two lines each: the name, and the first clause of its description.
+/// One or two lines per recipe: the name, and the first clause of the description.
 fn brief(listed: &[ListedRecipe], screen: &mut Screen) {
     let tell = |listed: &ListedRecipe| {
         let clause = |recipe: &Recipe| {

@@ -40,7 +40,7 @@ pub struct RunOptions {
 /// One copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlacedCopy {
-    /// The CPUs to which the copy is pinned; `None` for those of this process.
+    /// The CPUs to which the copy is pinned; `None` for the CPUs that this process may use.
     pub cpus: Option<CpuList>,
     /// The nodes of the copy's memory, and whether memory is interleaved over them; `None` for the kernel's default
     /// policy.
@@ -260,7 +260,7 @@ mod incident_tests {
         let after =
             at("cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 200 0 0 50 0 0 0 0 0 0\ncpu1 90 0 0 0 0 0 0 40 0 0\n", 2);
         let wall = 100.0 / USER_HZ;
-        // CPU 0 only did the commands' work.
+        // CPU 0 executed only the commands.
         assert_eq!(before.marks_until(&before, &[0], 0.0, wall), []);
         assert_eq!(before.marks_until(&after, &[0], wall, wall), [Mark::Quota]);
         let both = before.marks_until(&after, &[0, 1], wall, wall);

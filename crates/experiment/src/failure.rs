@@ -71,10 +71,10 @@ pub enum Trouble {
     Prepare {
         /// The line.
         line: String,
-        /// Its failure.
+        /// How the line failed.
         how: Failed,
     },
-    /// The command failed because this version of the program does not support a value.
+    /// The command failed because this version of the program does not support a value; the text explains this.
     #[error("{0}")]
     Gone(String),
     /// The command failed in every run. Although failures count, there is no work to rate.

@@ -65,7 +65,7 @@ pub fn choose<'a>(
         Ok(number) => number,
         Err(_) if findings.is_empty() => return Err(out_of_range(1)),
         Err(_) => {
-            // If a rule has several findings, one that can be fixed.
+            // If a rule has several findings, one that can be fixed is preferred.
             let mut of_rule = (1..).zip(findings).filter(|(_, finding)| finding.rule == asked);
             let first = of_rule.clone().next();
             let found = of_rule.find(|(_, finding)| finding.knob().is_some()).or(first);

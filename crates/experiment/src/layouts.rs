@@ -106,14 +106,14 @@ fn run_layout(
     Ok(LayoutRun { seconds: run.wall(), marks: run.marks(&cpus, 0.0), usage: run.usage, left: run.left })
 }
 
-/// The marks that a run can have, in counting order.
+/// The marks that a run can have, in the order in which they are counted.
 const MARKS: [Mark; 4] = [Mark::Switched, Mark::Stolen, Mark::Throttled, Mark::Quota];
 
 /// The message for a plan that changes nothing and therefore leaves nothing to compare.
 const NOTHING_PLANNED: &str = "nothing to verify: the plan binds nothing. Omit {threads} to pin one copy to \
                                each CPU, or use --processes N for several processes";
 
-/// The copies as planned, and a phrase that describes how they run.
+/// The planned copies, and a phrase that describes how they run.
 pub fn place_planned(command: &[Template], plan: &Plan) -> Result<(Vec<PlacedCopy>, Text), &'static str> {
     let sets_threads = command.iter().flat_map(Template::places).next().is_some();
     if !sets_threads {
@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn memory_is_bound_before_the_program_begins() {
-        // The kernel reports a process's policy for each of its mappings; kernels without NUMA have none.
+        // The kernel reports a process's memory policy for each of its mappings; kernels without NUMA support do not.
         let here = CpuList::from_iter([0]);
         if !std::path::Path::new("/proc/self/numa_maps").exists() {
             return;
@@ -294,7 +294,7 @@ mod tests {
         );
         match rounds.ended {
             None => assert_eq!(rounds.planned.len(), 1),
-            // A sandbox may refuse it, which is reported.
+            // A sandbox may refuse to bind memory, which is reported.
             Some(trouble) => assert!(trouble.to_string().contains("SYS_NICE"), "{trouble}"),
         }
     }

@@ -14,7 +14,7 @@ use record::{CpuList, Measurement, Record, Text, metrics, text, units};
 
 use crate::proof_cache::{ProofCache, Proven, measure_noise};
 
-/// Minimum number of CPUs used by other processes at which these cause most of the operating system's overhead.
+/// If other processes use at least this many CPUs, they cause most of the operating system's overhead.
 const MANY: f64 = 0.1;
 
 /// The possible gain of a knob on this machine.
@@ -30,7 +30,7 @@ pub enum Worth {
     BelowFloor(&'static str, f64),
     /// At most this share of a quantity.
     AtMost(&'static str, f64),
-    /// At most the first number of seconds per wake-up; the second number applies with deep idle states disabled.
+    /// At most the first number of seconds per wake-up; the second number is the latency with deep idle states disabled.
     WakeUp(f64, Option<f64>),
     /// Other processes were busy, and their load hides the effect of the knob.
     BehindOthers,
@@ -41,7 +41,7 @@ pub enum Worth {
 /// The kind of proof that would show more about a knob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProofBy {
-    /// None, because the knob cannot be set for the duration of a run.
+    /// No proof, because the knob cannot be set for the duration of a run.
     None,
     /// A proof that the current user can run.
     Anybodys,
@@ -70,7 +70,7 @@ impl ProofBy {
 const OF_A_CPU: &str = "of a CPU";
 const OF_THE_CLOCK: &str = "of the clock";
 
-/// The phrase for the maximum gain of a knob that shortens wake-ups.
+/// The phrase for the maximum gain from a knob that shortens wake-ups.
 const WAKE_UP_BOUND: &str = "at most per wake-up";
 
 impl Worth {
@@ -80,7 +80,7 @@ impl Worth {
         match self {
             Worth::Proven(_) => ("proven", None, 10.0),
             Worth::AtMost(_, share) => ("at most", Some(*share), 1.0 + share),
-            // Programs rarely sleep and mostly work, so a wake-up latency of a millisecond counts as one thousandth.
+            // Programs rarely sleep and mostly work, so a wake-up latency of one millisecond counts as one thousandth.
             Worth::WakeUp(seconds, _) => (WAKE_UP_BOUND, Some(*seconds), 1.0 + seconds),
             Worth::TooNoisy => ("too noisy", None, 0.5),
             Worth::BehindOthers => ("other processes are busy", None, 0.4),

@@ -262,14 +262,14 @@ mod tests {
         let mut left = Vec::new();
         let mut hear = |seconds| left.push(seconds);
         let probed = probe(&job, &machine, 2, &mut SharedInput::Other, &Stop::new(), &mut hear);
-        assert!(left.len() == 1 && left[0] > 0.0, "the first round tells what is left: {left:?}");
+        assert!(left.len() == 1 && left[0] > 0.0, "the first round must report the remaining time: {left:?}");
         assert_eq!(probed.plain.len(), 2);
         assert!(probed.probes.iter().all(|probe| probe.ratio > 0.0 && probe.rounds == 2), "{probed:?}");
         let kinds: Vec<ProbeKind> = probed.probes.iter().map(|probe| probe.kind).collect();
         if os::pin::allowed().is_some_and(|cpus| cpus.len() > 1) {
             assert!(kinds.contains(&ProbeKind::Bandwidth) && kinds.contains(&ProbeKind::Cache), "{kinds:?}");
         }
-        assert!(!kinds.contains(&ProbeKind::HugePages), "a shell of a few pages has no use of them");
+        assert!(!kinds.contains(&ProbeKind::HugePages), "a shell with a few pages does not use huge pages");
         assert!(probed.coverage.iter().any(|one| one.what == "probe huge pages"));
     }
 

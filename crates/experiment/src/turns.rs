@@ -87,8 +87,7 @@ pub struct InTurns {
 pub fn run_in_turn(request: Request, observer: &mut dyn Observer) -> InTurns {
     let count = request.commands.len();
     let mut done = InTurns { runs: vec![Vec::new(); count], failed: vec![None; count], ended: None };
-    // Each run is treated as a later one, so that the first command does not read more of standard input than the
-    // others.
+    // Each run counts as a later run, so that the first command does not read more of standard input than the others.
     let mut input = SharedInput::of_runs(u32::MAX);
     if input.is_pipe_with_content() {
         observer.leaves_pipe();
@@ -194,7 +193,7 @@ impl Extent {
             Extent::Rounds(asked) => rounds >= asked,
             // Another round would exceed the time.
             Extent::Time(time) => rounds > 0 && took + took / rounds > time,
-            // As many in forward order as in reverse order.
+            // The number of rounds in forward order must equal the number in reverse order.
             Extent::Usual => {
                 rounds >= USUAL_ROUNDS
                     && rounds.is_multiple_of(2)

@@ -18,7 +18,7 @@ pub(crate) fn is_held(metric: Metric) -> bool {
     !NOT_HELD.contains(&metric)
 }
 
-/// Whether machines are compared by a result: it needs a better direction, and must not be a share of time or [`NOT_HELD`].
+/// Whether machines are compared by a result: one direction must be better, and the result must not be a share of time or [`NOT_HELD`].
 pub(crate) fn is_judged(figure: &Figure) -> bool {
     let share = figure.metric.definition().and_then(Definition::share_of);
     figure.better.is_some() && share != Some(Whole::Time) && is_held(figure.metric)
@@ -103,21 +103,21 @@ pub struct Brief {
     pub path: PathBuf,
     /// Its displayed name.
     pub called: PathBuf,
-    /// The machine's name: the host's, or the file's if the host has none.
+    /// The machine's name: the host name, or the file name if there is no host name.
     pub machine: String,
-    /// Whether the name is the host's.
+    /// Whether the name is a host name.
     pub named: bool,
     /// Its start time, as in the record.
     pub started: String,
-    /// The same in seconds since 1970.
+    /// Its start time in seconds since 1970.
     pub begun: Option<u64>,
     /// Its duration, s.
     pub seconds: Option<f64>,
     /// Whether the run completed everything requested.
     pub complete: bool,
-    /// Whether it was written by a linespeed older than this version.
+    /// Whether it was written by an older version of linespeed.
     pub older: bool,
-    /// The kind of its machine.
+    /// The kind of machine.
     pub kind: Kind,
     /// A short description of the machine.
     pub machine_is: String,
@@ -127,7 +127,7 @@ pub struct Brief {
     pub figures: Figures,
     /// The slowest CPU, if its clock was compared with the others'.
     pub slowest_cpu: Option<u32>,
-    /// Share of all CPUs that other work used during the run.
+    /// Share of all CPUs that other processes used during the run.
     pub others: Option<f64>,
     /// Share of CPU time that the hypervisor stole during the run.
     pub steal: Option<f64>,
@@ -136,7 +136,7 @@ pub struct Brief {
 }
 
 impl Brief {
-    /// Its value of a fact, both by number.
+    /// The record's value of a fact; fact and value are numbers.
     pub(crate) fn fact(&self, number: usize) -> Option<u32> {
         self.facts.get(number).copied().flatten()
     }
@@ -162,7 +162,7 @@ impl Brief {
             format!("{}\n{}\n{}\n{method}", figure.metric, figure.what, figure.unit)
         };
         let named: Vec<(String, &RowFigure)> = usable.map(|row| (name(row), row)).collect();
-        // Other threads wait from here on.
+        // From here on, the lock blocks other threads.
         let mut known = known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut figures = Figures::new();
         for (name, row) in named {

@@ -1,4 +1,4 @@
-//! Camps: groups of machines of the same kind but with different speeds, divided by a known fact or for an unknown reason.
+//! Camps: groups of machines of the same kind whose speeds differ, divided by a known fact or for an unknown reason.
 //! Also finds results that drift during a collection.
 
 use std::collections::BTreeMap;
@@ -11,10 +11,10 @@ use crate::group::{Cell, Column, Group};
 use crate::judge::judge_families;
 use crate::robust::{median, scale};
 
-/// Minimum number of machines in a camp, and minimum share of all.
+/// Minimum number of machines in a camp, and minimum share of all machines.
 const LEAST: usize = 3;
 const LEAST_SHARE: f64 = 0.15;
-/// The same for camps that no fact explains.
+/// Minimum share of all machines in a camp that no fact explains.
 const LEAST_SHARE_UNEXPLAINED: f64 = 0.2;
 /// Maximum probability of chance for a dividing fact, over all facts and results.
 const WRONG: f64 = 0.001;
@@ -24,14 +24,14 @@ const APART: f64 = 1.0;
 const GAP: f64 = 6.0;
 /// Minimum difference of such camps in the logarithm of the speed.
 const GAP_BOUND: f64 = 0.02;
-/// The deepest nesting of camps.
+/// Maximum nesting depth of camps.
 const DEEPEST: usize = 3;
 /// Minimum number of machines to distinguish drift from chance.
 const FOR_DRIFT: usize = 20;
 /// Minimum size of a drift, in standard deviations of the difference.
 const SURE: f64 = 5.0;
 
-/// Why machines of a kind form a separate group.
+/// The reason why machines of a kind form a separate group.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Division {
     /// Facts by their index, each with this camp's value; empty if none divides them.
@@ -42,7 +42,7 @@ pub(crate) struct Division {
     pub(crate) slower_by: f64,
 }
 
-/// The camps of a group; the group itself if it is a single one.
+/// Divides a group into camps; returns the group itself if it has no camps.
 pub(crate) fn find_camps(group: Group) -> Vec<(Group, Option<Division>)> {
     divide(group, None, 0)
 }
@@ -82,7 +82,7 @@ fn by_fact(group: &Group) -> Option<Camps> {
     }))
 }
 
-/// The camp of each machine by its value of a fact; values that too few machines have join the most frequent value.
+/// The camp of each machine by its value of a fact; machines with a rare value join those with the most frequent value.
 fn partition(group: &Group, fact: usize) -> Option<Vec<usize>> {
     let value = |member: &&crate::brief::Brief| member.fact(fact);
     let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
@@ -106,8 +106,9 @@ fn partition(group: &Group, fact: usize) -> Option<Vec<usize>> {
     Some(camps.collect())
 }
 
-/// The reduction of differences within camps compared with those between camps, summed over the results in which the camps differ, and the
-/// result with the greatest difference; `None` if there is no such result.
+/// The score of a division, summed over the results in which the camps differ: the distance between the camps, plus the logarithm of the
+/// scale of all machines over the scale within camps. Also returns the result with the greatest distance; `None` if the camps differ in no
+/// result.
 fn gain(group: &Group, camps: &[usize], tests: usize) -> Option<(f64, u32)> {
     let mut total = 0.0;
     let mut most: Option<(f64, u32)> = None;

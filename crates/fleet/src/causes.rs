@@ -24,7 +24,7 @@ struct Rule {
     from: &'static str,
     /// Families of which at least one must be slow.
     shows_in: Vec<Family>,
-    /// Other families that may be slow.
+    /// Families that may also be slow.
     acts_on: Vec<Family>,
 }
 
@@ -34,7 +34,7 @@ const MEMORY: &[Family] = &[MemoryBandwidth, MemoryLatency, Nodes, AllCpus];
 const CPUS: &[Family] = &[AllCpus, MemoryBandwidth];
 const KERNEL: &[Family] = &[KernelCosts, WakeUp, AllCpus, CoreToCore];
 const ANY: &[Family] = Family::ALL;
-/// Several families by one name.
+/// Names for groups of families.
 const GROUPS: [(&str, &[Family]); 5] =
     [("clock", CLOCK), ("memory", MEMORY), ("work of CPUs", CPUS), ("kernel", KERNEL), ("any", ANY)];
 
@@ -52,7 +52,7 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     rules.collect()
 });
 
-/// Families by their words.
+/// Parses the names of families.
 fn families(words: &str) -> Vec<Family> {
     let named = |word: &str| match GROUPS.iter().find(|(group, _)| *group == word) {
         Some((_, all)) => all.to_vec(),
@@ -69,23 +69,21 @@ const TAKEN: f64 = 0.02;
 const LEAST_PART: f64 = 0.1;
 
 /// A fact that no rule covers and that no other machine of the class has.
-pub(crate) const ONLY_HERE: Template = Template {
-    code: "fleet-cause-only-here",
-    words: "only on this machine: {what} {value}; {usual} on all others",
-};
+pub(crate) const ONLY_HERE: Template =
+    Template::new("fleet-cause-only-here", "only on this machine: {what} {value}; {usual} on all others");
 /// No visible cause.
 pub(crate) const BY_NONE: Template =
-    Template { code: "fleet-cause-none", words: "inventory and settings match the class" };
+    Template::new("fleet-cause-none", "inventory and settings match the class");
 
 /// Time used by others.
-const BY_OTHERS: Template = Template {
-    code: "fleet-cause-others",
-    words: "other processes used {share} of its CPUs during the run, {usual} on the other machines",
-};
-const BY_STEAL: Template = Template {
-    code: "fleet-cause-steal",
-    words: "steal time used {share} of its CPU time, {usual} on the other machines",
-};
+const BY_OTHERS: Template = Template::new(
+    "fleet-cause-others",
+    "other processes used {share} of its CPUs during the run, {usual} on the other machines",
+);
+const BY_STEAL: Template = Template::new(
+    "fleet-cause-steal",
+    "steal time was {share} of its CPU time, {usual} on the other machines",
+);
 
 /// A machine to explain.
 pub(crate) struct Case<'a> {
@@ -121,7 +119,7 @@ pub(crate) fn find_causes(case: &Case) -> Vec<FleetCause> {
         let mut known = facts().iter().enumerate();
         let Some((at, fact)) = known.find(|(_, fact)| fact.from == rule.from) else { continue };
         let Some((says, unusual)) = case.differs(machine, at) else { continue };
-        // Slightly less for each rule before it.
+        // Each later rule counts slightly less, so that causes precede their consequences.
         let by = unusual * (1.0 - 1e-3 * number as f64);
         add(case.likelihood(&rule.shows_in, &rule.acts_on), by, says, Some(fact));
     }
@@ -133,8 +131,7 @@ pub(crate) fn find_causes(case: &Case) -> Vec<FleetCause> {
     if let Some(speed) = case.clock {
         let usual = case.sound().filter(|member| member.throttled.unwrap_or(0) > 0).count();
         if let Some(times) = machine.throttled.filter(|times| *times > 0 && usual == 0) {
-            let says =
-                text!("fleet-cause-heat", "the clock was throttled by heat {times} times during the run");
+            let says = text!("the clock was throttled by heat {times} times during the run");
             add(case.likelihood(&[Core], CLOCK), 1.0, says, None);
         }
         let speed = Value::Share(speed);
@@ -214,7 +211,6 @@ impl Case<'_> {
             return None;
         }
         let says = text!(
-            "fleet-cause-fact",
             "{what}: {value}, {usual} on {share} of the others",
             what = fact.what.clone(),
             value = self.shown(own),
@@ -224,7 +220,7 @@ impl Case<'_> {
         Some((says, 1.0 - alike))
     }
 
-    /// Whether the machine lost enough time in excess of the others for this to be the cause.
+    /// Whether the machine lost so much more time than the others that this may be the cause.
     fn takes_more(&self, machine: &Brief, of: fn(&Brief) -> Option<f64>) -> Option<(Value, Value)> {
         let own = of(machine)?;
         let usual = median(self.sound().filter_map(of).collect());

@@ -1,4 +1,4 @@
-//! Commands to paste that measure specific machines, for common schedulers.
+//! Ready-to-paste commands that measure specific machines, for common schedulers.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Explains a slow machine by comparing its whole record with the record of the machine that represents its class.
+//! Explains a slow machine by comparing its complete record with the record of the machine that represents its class.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ fn explain_one(slow: &mut Slow, medoid: &str, base: &Record, this: &Record, tool
     let nothing = slow.causes.first().is_none_or(is_guess);
     let measured = slower.iter().flat_map(|explanation| &explanation.causes).find(|cause| !cause.despite);
     if let Some(cause) = measured.filter(|_| nothing) {
-        let says = text!("fleet-cause-compared", "{name}: {says}", name = &cause.name, says = &cause.says);
+        let says = text!("{name}: {says}", name = &cause.name, says = &cause.says);
         slow.causes.insert(0, FleetCause { code: cause.code.clone(), says });
     }
 }

@@ -12,7 +12,7 @@ use crate::robust::median;
 
 /// Minimum number of machines with a result for a column.
 pub(crate) const LEAST: usize = 5;
-/// The z of 95 %.
+/// The z value of a 95 % CI.
 const Z: f64 = 1.959_964;
 
 /// A result of one machine.
@@ -29,11 +29,11 @@ pub(crate) struct Cell {
 /// A result of all machines.
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
-    /// Its number; `None` for a family as a whole.
+    /// The number of the result; `None` for an entire family.
     pub(crate) figure: Option<u32>,
     /// The family with which it shares its causes.
     pub(crate) family: Family,
-    /// One per machine.
+    /// One cell per machine.
     pub(crate) cells: Vec<Option<Cell>>,
 }
 
@@ -43,7 +43,7 @@ impl Column {
         self.cells.get(at).copied().flatten()
     }
 
-    /// The logarithms of the machines that have it.
+    /// The logarithmic speeds of the machines that have this result.
     pub(crate) fn logs(&self) -> Vec<f64> {
         self.cells.iter().flatten().map(|cell| cell.log).collect()
     }
@@ -81,7 +81,7 @@ impl<'a> Group<'a> {
         Self { known, members, columns }
     }
 
-    /// Some of the machines.
+    /// A group of only some of the machines.
     pub(crate) fn part(&self, members: &[usize]) -> Self {
         let columns = self
             .columns
@@ -94,7 +94,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// The machine nearest to the medians of all; if equal, the one with the most results.
+    /// The machine nearest to the medians of all machines; if several are equally near, the one with the most results.
     pub(crate) fn medoid(&self) -> Option<usize> {
         let mut far: Vec<(f64, usize)> = vec![(0.0, 0); self.members.len()];
         for column in &self.columns {

@@ -10,9 +10,9 @@ use crate::robust::{expected_fastest, median, scale, simes};
 const FAR: f64 = 2.3e-4;
 /// Minimum share of the machines that must remain.
 const LEAST_KEPT: f64 = 0.65;
-/// Minimum share of a family's results that a machine needs to be judged as a whole.
+/// Minimum share of a family's results that a machine must have to be judged by the entire family.
 const LEAST_WHOLE: f64 = 0.9;
-/// Maximum number of rounds of exclusion; it mostly ends after two.
+/// Maximum number of rounds of exclusion; usually, two suffice.
 const ROUNDS: usize = 8;
 /// Minimum scale: machines that agree more closely do so only because of rounding.
 const LEAST_SCALE: f64 = 0.001;
@@ -23,7 +23,7 @@ const FASTEST: f64 = 3.0;
 /// Efficiency of Qn, relative to the standard deviation of the same number of values.
 const EFFICIENCY: f64 = 0.82;
 
-/// A column with its assumed median and scale.
+/// A column with its estimated median and scale.
 #[derive(Clone, Debug)]
 pub(crate) struct Judged {
     pub(crate) column: Column,
@@ -45,7 +45,7 @@ impl Judged {
         })
     }
 
-    /// The logarithm of the machine's speed over the middle.
+    /// The logarithm of the machine's speed relative to the median.
     pub(crate) fn loss(&self, at: usize) -> Option<f64> {
         Some(self.column.cell(at)?.log - self.middle)
     }
@@ -72,7 +72,7 @@ pub(crate) fn judge(column: Column) -> Option<Judged> {
         kept = near;
     }
     if kept.len() >= FOR_TAILS {
-        // Only chance makes a machine faster, so the scatter of fast machines also shows the scatter of slow machines by chance.
+        // Only chance makes a machine faster than the others, so the scatter of fast machines shows how slow a machine may be by chance.
         kept.sort_by(|a, b| b.total_cmp(a));
         let reached = kept.get(FASTEST as usize - 1).map_or(0.0, |fast| fast - middle);
         found = found.max(reached / expected_fastest(FASTEST, kept.len()));
@@ -96,7 +96,7 @@ fn freedom(values: usize) -> f64 {
     (EFFICIENCY * values.saturating_sub(1) as f64).max(1.0)
 }
 
-/// A family with all its columns, and as a whole if it has several.
+/// A family with all its columns, plus a column for the entire family if there are several.
 pub(crate) struct FamilyJudged {
     pub(crate) family: Family,
     pub(crate) columns: Vec<Judged>,
@@ -104,7 +104,7 @@ pub(crate) struct FamilyJudged {
 }
 
 impl FamilyJudged {
-    /// The probability that chance alone makes one of the family's results this slow. Results that measure the same have one joint
+    /// The probability that chance alone makes one of the family's results this slow. Results that measure the same quantity have one joint
     /// probability.
     pub(crate) fn chance(&self, at: usize) -> Option<f64> {
         let all = self.columns.iter().chain(&self.whole);
@@ -113,7 +113,7 @@ impl FamilyJudged {
         (!chances.is_empty()).then(|| simes(chances))
     }
 
-    /// The result by which a machine is slow, if one exceeds the smallest relevant difference: the most certain.
+    /// The most certain of the results that are slower by more than the smallest relevant difference, if any.
     pub(crate) fn slowest(&self, at: usize) -> Option<&Judged> {
         let whole = self.whole.as_ref().is_some_and(|whole| whole.is_beyond(at));
         let beyond = |judged: &&Judged| {
@@ -136,8 +136,8 @@ pub(crate) fn judge_families(group: &Group) -> Vec<FamilyJudged> {
     judged.collect()
 }
 
-/// The mean of a family's results, weighted by their precision. Its scatter among the machines shows how far its results depend on each
-/// other.
+/// The mean of a family's results, weighted by their precision. The scatter of this mean among the machines shows how strongly the results
+/// depend on each other.
 fn join(family: Family, columns: &[Judged]) -> Column {
     let machines = columns.first().map_or(0, |judged| judged.column.cells.len());
     let all: f64 = columns.iter().map(|judged| judged.scale.powi(-2)).sum();
@@ -147,13 +147,13 @@ fn join(family: Family, columns: &[Judged]) -> Column {
             if let Some(cell) = judged.column.cell(at) {
                 let weight = judged.scale.powi(-2);
                 sum += weight * (cell.log - judged.middle);
-                // A disturbance of a run affects all its results.
+                // A disturbance of a run affects all of its results.
                 spread += weight * cell.spread;
                 weights += weight;
             }
         }
         let (log, spread) = (sum / weights, spread / weights);
-        // With few of its results the mean scatters more than the others'.
+        // The mean of a machine with few of the family's results scatters more than those of the others.
         (weights >= LEAST_WHOLE * all).then_some(Cell { log, spread, fast: log + 2.0 * spread })
     };
     Column { figure: None, family, cells: (0..machines).map(cell).collect() }

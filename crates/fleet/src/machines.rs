@@ -10,7 +10,7 @@ use record::{text, units::percent};
 use crate::brief::Brief;
 
 const DAY: u64 = 86_400;
-/// The share of CPU time lost during a run above which its results say little about the machine.
+/// Above this share of CPU time lost during a run, the results say little about the machine.
 const DISTURBED: f64 = 0.05;
 /// Maximum number of files listed per remark.
 pub(crate) const EXAMPLES: usize = 5;
@@ -78,7 +78,7 @@ pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>, aliases: 
         }
         if lanes.len() > 1 {
             let name = lanes.iter().flatten().next().map_or(String::new(), |at| briefs[*at].machine.clone());
-            let what = text!("fleet-same-name", "hosts of the same name, distinguished by overlapping runs");
+            let what = text!("fleet-same-name", "hosts with equal names, distinguished by overlapping runs");
             remark(remarks, what, false, format!("{name} ({})", lanes.len()));
         }
         for (number, lane) in lanes.into_iter().enumerate() {
@@ -106,9 +106,9 @@ fn is_same_record(one: &Brief, other: &Brief) -> bool {
     one.started == other.started && one.kind == other.kind && one.figures == other.figures
 }
 
-/// Whether a record can be an earlier record of the same machine as `others`, of which the earliest is first: it must be of the same kind
-/// and have ended before the earliest began. Start times are in whole seconds; several short runs may start in the same second if they
-/// fit into it.
+/// Whether a record can be an earlier record of the same machine as the records in `later`, of which the earliest is first: it must be of
+/// the same kind and have ended before the earliest began. Start times are in whole seconds; several short runs may start in the same
+/// second if they fit into that second.
 fn comes_before(earlier: &Brief, later: &[&Brief]) -> bool {
     let Some(next) = later.first() else { return false };
     let apart = match (earlier.begun, next.begun, earlier.seconds) {
@@ -130,7 +130,6 @@ fn note_disturbed(briefs: &[Brief], newest: &[usize], remarks: &mut Vec<Remark>)
         let taken = brief.others.into_iter().chain(brief.steal).fold(0.0, f64::max);
         if taken > DISTURBED {
             let what = text!(
-                "fleet-disturbed",
                 "disturbed: other processes or steal time took CPU time during the run; measure again when idle"
             );
             remark(remarks, what, false, format!("{} {}", brief.machine, percent(taken)));

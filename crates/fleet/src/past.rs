@@ -14,7 +14,7 @@ use crate::machines::remark;
 use crate::names::Names;
 use crate::reading::read_record;
 
-/// Maximum number of files read per requested record, and the minimum number of records for this limit.
+/// Maximum number of files read per requested record, and the number of files that are read in any case.
 const FOR_EACH: usize = 4;
 const LEAST_READ: usize = 100;
 
@@ -45,7 +45,7 @@ pub fn read_history(
     let read_one = |path: &Path| {
         let record = read_record(path, names)?;
         let past = Past::from_record(&record, names.of_file(path), asked.names);
-        past.ok_or_else(|| text!("history-no-time", "without a readable time"))
+        past.ok_or_else(|| text!("without a readable time"))
     };
     let mut past: Vec<Past> = Vec::new();
     let (mut at, end) = (0, files.len().min(asked.most.max(LEAST_READ).saturating_mul(FOR_EACH)));
@@ -86,13 +86,13 @@ fn sort_out(past: &mut Vec<Past>, asked: &Asked, remarks: &mut Vec<Remark>) {
     past.retain(|one| {
         let (at, file) = (one.moment.at, || visible(&one.moment.record));
         let why = if !one.kind.fits(&kind) {
-            text!("history-other-machine", "from another machine")
+            text!("from another machine")
         } else if !one.has_figures() {
             // Records of stat and related commands are normal in the same directory.
-            remark(remarks, text!("history-no-figure", "without these results"), true, None);
+            remark(remarks, text!("without these results"), true, None);
             return false;
         } else if seen == Some(at) {
-            text!("history-same-time", "started in the same second as another record: only one is used")
+            text!("started in the same second as another record: only one is used")
         } else {
             if at < over {
                 let what = text!(

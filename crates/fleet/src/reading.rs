@@ -22,19 +22,19 @@ const MOST_MEMORY: u64 = 256 << 20;
 /// Maximum depth of directories.
 const DEEPEST: usize = 16;
 
-const UNREADABLE: Template = Template { code: "fleet-unreadable", words: "cannot be read" };
-const TOO_LARGE: Template = Template { code: "fleet-too-large", words: "too large for a record" };
+const UNREADABLE: Template = Template::new("fleet-unreadable", "cannot be read");
+const TOO_LARGE: Template = Template::new("fleet-too-large", "too large for a record");
 
 /// The result of reading.
 #[derive(Debug, Default)]
 pub struct Collection {
-    /// One per record, in the order of their files.
+    /// One summary per record, in the order of the files.
     pub briefs: Vec<Brief>,
     /// Names and values shared by records.
     pub known: Known,
     /// The number of files examined.
     pub files: u64,
-    /// Files left out, and other remarks.
+    /// Remarks about skipped files and other problems.
     pub remarks: Vec<Remark>,
 }
 
@@ -106,11 +106,11 @@ fn list(path: &Path, depth: usize, files: &mut Vec<PathBuf>, remarks: &mut Vec<R
 fn read_one(path: &Path, known: &Mutex<Known>, names: &Names) -> Result<Box<Brief>, Text> {
     let mut record = read_record(path, names)?;
     record.measurements.retain(|m| is_held(m.metric));
-    // Boxed, because each of a million files that are not records would need as much memory.
+    // Boxed because, otherwise, the result for each of perhaps a million files that are not records would need as much memory.
     Ok(Box::new(Brief::from_record(&record, path.to_owned(), names.of_file(path), known)))
 }
 
-/// A record with results but without samples, or the reason for not counting it.
+/// Reads a record with results but without samples, or returns the reason for not counting it.
 pub(crate) fn read_record(path: &Path, names: &Names) -> Result<Record, Text> {
     let content = regular_file::read(path, MAX_RECORD_BYTES).map_err(|error| match error {
         NotRead::Io(_) => text!(UNREADABLE),
@@ -133,7 +133,7 @@ pub(crate) fn read_record(path: &Path, names: &Names) -> Result<Record, Text> {
     })?;
     record.keep_summaries();
     if record.watch.is_some() {
-        return Err(text!("fleet-watch", "a recording of live: linespeed compare compares two recordings"));
+        return Err(text!("fleet-watch", "a recording of live; to compare two: linespeed compare"));
     }
     if record.measurements.is_empty() {
         return Err(text!("fleet-no-figures", "no results: inventory only"));

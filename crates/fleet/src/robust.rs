@@ -7,7 +7,7 @@ use record::statistics::{MAD_SCALE, median_of_sorted};
 const ALL_PAIRS: usize = 200;
 /// Factor with which Qn estimates the standard deviation of a normal distribution (Rousseeuw and Croux, 1993).
 const QN: f64 = 2.2219;
-/// The same for 2 to 9 values (ibid.).
+/// This factor for 2 to 9 values (ibid.).
 const QN_SMALL: [f64; 8] = [0.399, 0.994, 0.512, 0.844, 0.611, 0.857, 0.669, 0.872];
 
 /// The median of values; 0 if there are none.
@@ -51,8 +51,8 @@ pub(crate) fn simes(mut chances: Vec<f64>) -> f64 {
     each.fold(1.0, f64::min)
 }
 
-/// The maximum probability of accepted tests for which at most this share of the accepted tests is wrong (Benjamini and Hochberg,
-/// 1995).
+/// The largest probability up to which tests can be accepted so that at most this share of the accepted tests is wrong (Benjamini and
+/// Hochberg, 1995).
 pub(crate) fn taken_up_to(mut chances: Vec<f64>, wrong: f64) -> f64 {
     chances.sort_by(f64::total_cmp);
     let count = chances.len() as f64;
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn as_many_tests_are_taken_as_leave_one_in_twenty_wrong() {
-        // 0.05 × 3 ÷ 5.
+        // Three of five tests are accepted, up to 0.05 × 3 ÷ 5.
         assert!((taken_up_to(vec![0.5, 0.01, 0.02, 0.03, 0.9], 0.05) - 0.03).abs() < 1e-12);
         assert_eq!(taken_up_to(vec![0.2, 0.9], 0.05), 0.0);
         assert_eq!(simes(vec![0.04, 0.02]), 0.04);

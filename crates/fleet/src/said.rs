@@ -21,16 +21,16 @@ use crate::group::{Group, LEAST};
 use crate::judge::{FamilyJudged, Judged, judge_families};
 use crate::robust::{median, scale, simes, taken_up_to};
 
-/// The largest share of machines wrongly reported as slow.
+/// The maximum share of false positives among the machines reported as slow.
 const WRONG: f64 = 0.05;
 /// Maximum number of values listed for a fact.
 const MOST_VALUES: usize = 4;
 /// Maximum number of earlier collections compared.
 const MOST_COLLECTIONS: usize = 8;
 
-/// The input to judge.
+/// The summaries to judge.
 pub struct Input<'a> {
-    /// One per record.
+    /// One summary per record.
     pub briefs: &'a [Brief],
     /// Grouped by collection, the newest record of each machine first ([`newest_of_each`](crate::newest_of_each)).
     pub collections: &'a [Vec<usize>],
@@ -104,7 +104,7 @@ fn judge_machines<'a>(input: &Input<'a>, records: &[usize]) -> Vec<Judgement<'a>
         }
     }
     judgements.sort_by_key(|judgement| std::cmp::Reverse(judgement.group.members.len()));
-    // For each family, the probability of each machine by chance. Slow machines are determined by one test over all classes.
+    // For each family, the probability that a machine is this slow by chance. Slow machines are determined by one test over all classes.
     let chances = |judgement: &Judgement, at: usize| -> Vec<(usize, f64)> {
         let families = judgement.families.iter().enumerate();
         families.filter_map(|(number, family)| Some((number, family.chance(at)?))).collect()
@@ -263,7 +263,7 @@ impl Judgement<'_> {
         (0..facts().len()).filter_map(vary).collect()
     }
 
-    /// Why no machine of the class can be called slow.
+    /// The reason why no machine of the class can be reported as slow.
     fn note(&self) -> Option<Text> {
         if !self.families.is_empty() {
             return None;

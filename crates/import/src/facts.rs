@@ -48,7 +48,7 @@ pub(crate) struct Facts {
     pub slots: Vec<Fact<u32>>,
     /// Processors from SMBIOS.
     pub sockets: Vec<Socket>,
-    /// The number of processors in a whole SMBIOS table, one entry per table.
+    /// The number of processors in a complete SMBIOS table, one entry per table.
     pub populated: Vec<Fact<machine::smbios::Populated>>,
     /// Total bytes of memory, from lshw.
     pub memory: Option<Fact<u64>>,
@@ -283,7 +283,7 @@ pub(crate) fn parse_size(text: &str) -> Option<(u64, bool)> {
 
 /// A value without the comment after it: `2      // two threads a core`.
 pub(crate) fn strip_comment(text: &str) -> &str {
-    // Every mark contains one of these bytes.
+    // Every mark that begins a comment contains one of these bytes.
     if !text.bytes().any(|b| matches!(b, b'/' | b'#' | b'<' | 0xe2)) {
         return text.trim();
     }

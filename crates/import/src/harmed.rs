@@ -217,8 +217,8 @@ fn harms(places: u32, seed: usize) -> Vec<Harm> {
     all
 }
 
-/// `./test everything` tries twice as many positions; in the test of a change, each text is tested with a different eighth of
-/// all kinds of damage.
+/// `./test everything` tries every kind of damage at twice as many positions; otherwise, each text is tested with a different eighth
+/// of all damage.
 #[test]
 fn a_text_that_came_to_harm_tells_no_other_figure() {
     let everything = std::env::var_os("LINESPEED_TEST_EVERYTHING").is_some_and(|value| !value.is_empty());
@@ -236,5 +236,5 @@ fn a_text_that_came_to_harm_tells_no_other_figure() {
         }
     }
     let wrong: Vec<String> = found.into_values().collect();
-    assert!(wrong.is_empty(), "{} texts and kinds of harm:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(wrong.is_empty(), "{} texts and kinds of damage:\n{}", wrong.len(), wrong.join("\n"));
 }

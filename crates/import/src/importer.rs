@@ -209,7 +209,7 @@ impl Importer {
             }
             // An output that began with a table's header continues in its rows.
             Kind::Ruler => true,
-            // Try a row first without its first cell, then as a whole.
+            // First try a row without its first cell, then the complete row.
             Kind::Row if self.mapped(plain, line) => true,
             Kind::Row => line.label().is_some_and(|label| self.row(plain, label)) || self.offer(plain, None),
             Kind::Text => {

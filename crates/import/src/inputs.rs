@@ -32,7 +32,7 @@ fn a_policy_that_cpupower_prints_is_a_clock_setting() {
     assert_eq!(setting.driver.as_deref(), Some("amd-pstate-epp"));
     assert_eq!(imported.machine.processor.max_hz, Some(4_500_000_000));
     assert_eq!(imported.state.boost, Some(true));
-    assert!(imported.machine.cpus.is_empty(), "one CPU that is analysed counts none");
+    assert!(imported.machine.cpus.is_empty(), "one analyzed CPU does not show their number");
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn evidence_beside_the_figures_is_kept() {
 
 #[test]
 fn a_figure_that_needs_a_doubt_has_one() {
-    assert!(read("min-07.txt").measurements[0].doubt.is_some(), "its time went past the events");
+    assert!(read("min-07.txt").measurements[0].doubt.is_some(), "most of its time was spent outside events");
     let imported = read("min-21.txt");
     let ipc = the(&imported, "core.ipc source=pmu scope=system");
     assert_eq!((ipc.value(), ipc.detail.get(detail::STATED)), (1.1, Some(0.5)));
@@ -267,7 +267,7 @@ fn every_text_is_read_or_refused() {
 
 fn several(text: &str, split: &str, tables: &[&str]) -> Vec<Imported> {
     let tables = tables.iter().map(|table| Table::parse(table).expect("a mapping")).collect();
-    let mut importer = Importer::new(Split::parse(split).expect("a way to divide")).with_tables(tables);
+    let mut importer = Importer::new(Split::parse(split).expect("a valid division")).with_tables(tables);
     importer.read("text", text.as_bytes()).expect("reading from memory does not fail");
     importer.finish().expect("machines")
 }
@@ -280,7 +280,7 @@ fn ordinary_tables_are_read_as_the_user_says() {
         "layer.time layer=Host kernel bound=NO BIND: 1508746974",
         "layer.time layer=Host kernel bound=BIND: 1434743820",
     ];
-    assert_eq!(figures(&layers[0]), expected, "per cent are no ticks");
+    assert_eq!(figures(&layers[0]), expected, "percentages are not ticks");
     let text = "|  | seconds | IPC |\n|---|---|---|\n| One | 26.7 | 0.92 |\n| Two | 18,6 | 2.19 |\n";
     let machines = several(
         text,

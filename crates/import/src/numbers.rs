@@ -112,7 +112,7 @@ pub(crate) fn parse_plain(text: &str) -> Option<f64> {
 pub(crate) fn split_leading(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start();
     let bytes = text.as_bytes();
-    // Most numbers are only digits.
+    // Most numbers consist only of digits.
     let digits = bytes.iter().take_while(|b| b.is_ascii_digit()).count();
     let mut end = digits;
     let mut chars = text[digits..].char_indices().peekable();

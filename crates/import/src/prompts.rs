@@ -169,7 +169,7 @@ fn before_command(text: &str) -> Option<(Option<&str>, Option<&str>, &str)> {
         [one] if is_path(&one) || of_shell(one) || one.starts_with('(') && one.ends_with(')') => None,
         [host] => Some(host).filter(|host| is_close && is_user(host)).map(Some)?,
         [host, path] if is_user(host) && is_path(&path) => Some(host),
-        // Times, branches and other words, one of them a directory.
+        // A prompt with times, branches or other words must contain a directory.
         _ => path.filter(|_| words.len() <= 8 && !front.contains([',', '=', ';'])).and(None),
     };
     (words.len() <= 1 || path.is_some()).then(|| (host.filter(|host| is_telling(host)), path, command))

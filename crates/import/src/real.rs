@@ -217,7 +217,7 @@ fn form(text: &[u8]) -> (BTreeSet<String>, u64) {
 /// The output of the installed tools (captured in the directory LINESPEED_TEST_TODAY) is read like the output of a known
 /// version.
 #[test]
-#[ignore = "needs what the tools of this machine print: ./test tools"]
+#[ignore = "requires output of the tools on this machine: ./test tools"]
 fn what_the_tools_of_this_machine_print_is_read_as_what_others_printed() {
     let today = std::env::var_os("LINESPEED_TEST_TODAY").expect("LINESPEED_TEST_TODAY is a directory");
     let mut wrong = String::new();

@@ -18,12 +18,12 @@ pub(crate) fn pair(text: &str) -> Option<(&str, &str)> {
     text.split_once(':').map(|(label, value)| (label.trim(), value.trim()))
 }
 
-/// Whether a text begins with one of these, separated by bars: `Threads started|Doing `.
+/// Whether a text begins with one of several strings, given as a list separated by bars: `Threads started|Doing `.
 pub(crate) fn begins(text: &str, starts: &str) -> bool {
     starts.split('|').any(|start| text.starts_with(start))
 }
 
-/// Whether a word is one of these, separated by bars.
+/// Whether a word is in a list, given as words separated by bars.
 pub(crate) fn is_one_of(word: &str, words: &str) -> bool {
     words.split('|').any(|known| known == word)
 }

@@ -263,7 +263,7 @@ impl<'a> Sink<'a> {
 pub(crate) fn add_key(m: &mut Measurement, label: Label, value: Key, tool: &str) {
     if m.labels.get(label).is_none() {
         m.labels = std::mem::take(&mut m.labels).with_label(label, value);
-        // For this tool, the doubt was the unknown number of threads.
+        // For this tool, the results were in doubt because the number of threads was unknown.
         m.doubt = m.doubt.take().filter(|_| label != Label::Threads || tool != "openssl speed");
     }
 }

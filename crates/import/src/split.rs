@@ -37,7 +37,7 @@ impl Split {
     ///
     /// # Errors
     ///
-    /// The text is none of these.
+    /// The text has none of these forms.
     pub fn parse(text: &str) -> Result<Self, SplitError> {
         match text {
             "files" => Ok(Self::Files),

@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn it_is_a_block_of_so_many_adds() {
         let code = code();
-        assert_eq!(code.as_ptr().addr() % 64, 0, "copies would lie differently in the lines of a cache");
+        assert_eq!(code.as_ptr().addr() % 64, 0, "copies would have different positions in cache lines");
         let add: &[u8] = if cfg!(target_arch = "x86_64") {
             &[0x48, 0x01, 0xd0]
         } else {

@@ -121,7 +121,7 @@ fn store(state: State, bytes: &mut [u8]) {
 /// # Panics
 /// If the lengths differ or have partial blocks.
 pub fn encrypt(input: &[u8], output: &mut [u8], key: &Key, iv: &mut [u8; 2 * BLOCK]) {
-    assert_eq!(input.len(), output.len(), "as many bytes come out as go in");
+    assert_eq!(input.len(), output.len(), "input and output must have the same length");
     assert!(input.len().is_multiple_of(BLOCK), "{} bytes: partial last block", input.len());
     let (mut cipher_text, mut message) = (load(&iv[..BLOCK]), load(&iv[BLOCK..]));
     for (input, output) in input.chunks_exact(BLOCK).zip(output.chunks_exact_mut(BLOCK)) {

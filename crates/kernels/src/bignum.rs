@@ -2,8 +2,8 @@
 //!
 //! A number is a slice of [`Limb`]s below [`BASE`], lowest first, in memory provided by the caller. Numbers are decimal
 //! and use the same algorithms as in `bc` (Karatsuba multiplication, powers from the lowest bit up, the arctangent of
-//! its library), but with 18 digits per limb instead of one. It is therefore faster than `bc`. Nearly all of the work
-//! is double-word multiplication and carries.
+//! its library), but with 18 digits per limb instead of one. The code is therefore faster than `bc`. Nearly all of the
+//! work is double-word multiplication and carries.
 
 mod divide;
 mod limb;
@@ -108,7 +108,7 @@ mod tests {
 
     fn power_text(base: u32, exponent: u32) -> String {
         let (limbs, scratch) = limbs_for_power(base, exponent);
-        // Not zero at first, because previous contents must not matter.
+        // Not zero at first, because the previous contents must not matter.
         let (mut result, mut scratch) = (vec![BASE - 1; limbs], vec![BASE - 1; scratch]);
         let used = power(base, exponent, &mut result, &mut scratch);
         assert!(used <= limbs && (used == 1 || result[used - 1] != 0), "{base}^{exponent}: {used} limbs");
@@ -150,7 +150,7 @@ mod tests {
         let (limbs, scratch) = power_limbs();
         let (mut result, mut scratch) = (vec![0; limbs], vec![0; scratch]);
         let used = power(POWER.0, POWER.1, &mut result, &mut scratch);
-        assert_eq!(check(&result[..used]), POWER_CHECK, "every run would be called wrong");
+        assert_eq!(check(&result[..used]), POWER_CHECK, "every correct result would be rejected");
         result[used / 2] ^= 1;
         assert_ne!(check(&result[..used]), POWER_CHECK, "a wrong digit would pass");
     }

@@ -8,7 +8,7 @@ use crate::Work;
 /// A loop of conditional branches.
 #[derive(Clone, Copy, Debug)]
 pub struct Branches {
-    /// Its name.
+    /// The name of the loop.
     pub name: &'static str,
     /// The work for one item, in either direction of its branch.
     pub work: Work,

@@ -6,7 +6,7 @@ use crate::Work;
 /// A loop without memory accesses or data arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Chain {
-    /// Its name.
+    /// The name of the loop.
     pub name: &'static str,
     /// The work of one iteration; `operations` are the unrolled instructions, without the two loop instructions.
     pub work: Work,

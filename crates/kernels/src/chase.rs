@@ -40,7 +40,7 @@ const WORK: [Work; MAX_CHAINS] = {
     all
 };
 
-/// The number of chains, of this many, whose pointer is in a vector register.
+/// The number of these chains whose pointers are in vector registers.
 const fn in_vectors(chains: usize) -> usize {
     if cfg!(target_arch = "x86_64") && chains > 12 { chains - 11 } else { 0 }
 }
@@ -67,12 +67,12 @@ macro_rules! vector_hop {
     };
 }
 
-/// Defines the loop over the named pointers, each with its index. Those before the semicolon are in general-purpose registers, those after it in
-/// vector registers.
+/// Defines the loop over the named pointers, each with its index. Pointers before the semicolon are in general-purpose
+/// registers, and those after it are in vector registers.
 macro_rules! lock_step {
     ($($p:ident $i:literal)*) => {{
         unsafe fn run(pointers: *mut *const u8, iterations: u64) {
-            // SAFETY: there are as many pointers as the indices say; the caller vouches for every load.
+            // SAFETY: there are as many pointers as the indices say; the caller guarantees that every load is valid.
             unsafe {
                 asm!(
                     ".p2align 6",
@@ -165,7 +165,7 @@ pub unsafe fn chase_parallel(pointers: &mut [*const u8], hops: u64) {
         return;
     }
     let run = LOCK_STEP[chains - 1];
-    // SAFETY: entry k − 1 takes k pointers, and there are k; the caller guarantees that every load is valid.
+    // SAFETY: entry k − 1 takes k pointers, and k pointers are given; the caller guarantees that every load is valid.
     unsafe { run(pointers.as_mut_ptr(), iterations) }
 }
 
@@ -193,13 +193,12 @@ const LOCK_STEP: [unsafe fn(*mut *const u8, u64); MAX_CHAINS] = [
 mod tests {
     use super::*;
 
-    /// A cycle through `length` lines in an order that no two chains share, and the address of its first
-    /// line.
+    /// A cycle through `length` lines in an order that differs between chains, and the address of its first line.
     fn cycle(memory: &mut Vec<[*const u8; 8]>, length: usize) -> *const u8 {
         memory.resize(length, [std::ptr::null(); 8]);
         let base = memory.as_ptr();
         for (i, line) in memory.iter_mut().enumerate() {
-            // No length used is a multiple of 7, so one cycle visits all lines.
+            // No length used is a multiple of 7, so a single cycle visits all lines.
             // SAFETY: the index is below the length.
             line[0] = unsafe { base.add((i + 7) % length) }.cast();
         }
@@ -209,7 +208,7 @@ mod tests {
     /// The address after `hops` hops from `start`, with plain loads.
     fn follow(mut at: *const u8, hops: u64) -> *const u8 {
         for _ in 0..hops {
-            // SAFETY: within a cycle made by `cycle`.
+            // SAFETY: the address is within a cycle made by `cycle`.
             at = unsafe { *at.cast::<*const u8>() };
         }
         at

@@ -142,7 +142,7 @@ mod tests {
         let mut last = ticks();
         for _ in 0..1000 {
             let now = ticks_ordered();
-            assert!(now >= last, "{now} after {last}: every interval would be garbage");
+            assert!(now >= last, "{now} after {last}: every interval would be wrong");
             last = now;
         }
         let start = ticks();
@@ -153,7 +153,7 @@ mod tests {
     fn a_gap_search_ends_when_its_time_is_over() {
         let last = ticks_ordered();
         let until = last + 10_000;
-        // No gap is that long, so only the end time matters.
+        // No gap is that long, so only the end time ends the search.
         let (before, after) = next_gap(last, u64::MAX, until);
         assert!(after >= until, "{after} before {until}");
         assert!(before >= last && before < until, "{before} is the reading before the end");

@@ -5,9 +5,9 @@ use crate::Work;
 use crate::chain::Chain;
 use crate::counted::{count_down, counted_loop};
 
-/// One iteration corresponds to one of the C loop `for (i = 0; i < 1u << 31; i++) asm("nop\nnop\nnop")`: three nops, in
-/// the one-byte form that an assembler generates on x86-64, and the two loop instructions. A compiler generates three
-/// loop instructions instead of two (count, compare, branch), so its IPC may differ accordingly.
+/// One iteration corresponds to one iteration of the C loop `for (i = 0; i < 1u << 31; i++) asm("nop\nnop\nnop")`: three nops, in the
+/// one-byte form that an assembler generates on x86-64, and the two loop instructions. A compiler generates three loop instructions
+/// instead of two (count, compare, branch), so the IPC of the C loop may differ accordingly.
 pub const CPU_BOUND: Chain = Chain { name: "cpu-bound", work: Work::in_registers(3 + 2, 1), run: nops };
 
 counted_loop! { [] fn nops; setup []; body ["nop", "nop", "nop"]; finish []; with }

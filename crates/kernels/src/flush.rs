@@ -28,9 +28,9 @@ pub fn available() -> bool {
 
 /// Flushes the line at `line` and loads a byte of it again, `iterations` times.
 ///
-/// A barrier separates the two, because neither instruction set otherwise orders a load after a flush of its line. Each
-/// flush depends on the previous load, so that no iteration begins before the previous one has loaded its byte. (The
-/// published loop has neither, so its loads may occasionally hit a
+/// A barrier separates the flush from the load, because neither instruction set otherwise orders a load after a flush
+/// of its line. Each flush depends on the previous load, so that no iteration begins before the previous one has loaded
+/// its byte. (The published loop has neither the barrier nor the dependency, so its loads may occasionally hit a
 /// cache.) The line keeps its contents; if it was modified, the first flush writes it to memory.
 ///
 /// # Safety

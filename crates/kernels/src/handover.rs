@@ -7,9 +7,9 @@
 //! [`swap_over`]: each side tries a compare-and-swap until it is its turn, as in taking a spin lock. Other tools also
 //! use this method. Every attempt acquires the line for writing.
 //!
-//! The faster method depends on the processor. Both methods leave the same values on the line, so that a ping-pong may
-//! continue with the other method on the same
-//! line. Their instructions are not declared, because the number of attempts depends on the hardware.
+//! Which method is faster depends on the processor. Both methods leave the same values on the line, so that a ping-pong
+//! may continue with the other method on the same line. Their instructions are not declared, because the number of
+//! attempts depends on the hardware.
 
 use std::arch::asm;
 
@@ -204,7 +204,7 @@ mod tests {
                 let other = scope.spawn(|| play(way, &line, 1, ROUNDS));
                 (play(way, &line, 0, ROUNDS), other.join().unwrap())
             });
-            let reported = "a time would be divided by rounds that were not made";
+            let reported = "the time would be divided by the wrong number of rounds";
             assert_eq!((one, other), (ROUNDS, ROUNDS), "{name}: {reported}");
             assert_eq!(line.load(Ordering::Relaxed), 2 * ROUNDS, "{name}");
         }
@@ -236,13 +236,13 @@ mod tests {
             // SAFETY: as above; no other thread has access to the line.
             let done = |first, rounds, patience| unsafe { way(line.as_ptr(), first, rounds, patience) };
             assert_eq!(done(1, 5, 1000), 0, "{name}: it is not this side's turn");
-            assert_eq!(line.load(Ordering::Relaxed), 0, "{name}: who gives up must leave the line alone");
-            assert_eq!(done(0, 5, 1000), 1, "{name}: one round, then nobody answers");
+            assert_eq!(line.load(Ordering::Relaxed), 0, "{name}: giving up must not change the line");
+            assert_eq!(done(0, 5, 1000), 1, "{name}: one round, then the partner does not answer");
             assert_eq!(line.load(Ordering::Relaxed), 1, "{name}");
-            assert_eq!(done(1, 0, 1000), 0, "{name}: no round was asked for");
+            assert_eq!(done(1, 0, 1000), 0, "{name}: no rounds were requested");
             // An exclusive store may fail spuriously.
             let none = if name == "exclusive" { 1000 } else { 0 };
-            assert_eq!(done(1, 1, none), 1, "{name}: no patience is still one look");
+            assert_eq!(done(1, 1, none), 1, "{name}: without patience, one attempt is still made");
             assert_eq!(line.load(Ordering::Relaxed), 2, "{name}");
         }
     }

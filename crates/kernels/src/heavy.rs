@@ -13,7 +13,7 @@ use crate::{Variant, Work};
 /// A loop of independent multiply-adds.
 #[derive(Clone, Copy, Debug)]
 pub struct Heavy {
-    /// Its name.
+    /// The name of the loop.
     pub name: &'static str,
     /// The vector extension that it needs.
     pub variant: Variant,
@@ -39,7 +39,7 @@ const fn heavy(variant: Variant, instructions: u32, adds: u32, run: unsafe fn(it
 
 #[cfg(target_arch = "x86_64")]
 const LOOPS: &[Heavy] = &[
-    // No fused multiply-add without AVX2: a multiply and an add.
+    // Without AVX2, there is no fused multiply-add; a multiply and an add are used instead.
     heavy(Variant::Sse2, 2 * 4 * 12, 4 * 12, sse2),
     heavy(Variant::Avx2, 4 * 12, 4 * 12, avx2),
     heavy(Variant::Avx512, 4 * 16, 4 * 16, avx512),

@@ -127,7 +127,7 @@ unsafe extern "C" {
 /// portions: `count(0, m) + count(m, n) == count(0, n)`.
 pub fn count(from: u64, below: u64) -> u64 {
     // SAFETY: the routine accesses no memory and changes only registers that its calling convention permits. It
-    // terminates: for each number, at most as many divisors are tried as its square root, and `below` is reached.
+    // terminates, because only divisors up to the square root of each number are tried, and `below` is reached.
     unsafe { linespeed_primes(from, below.min(END)) }
 }
 
@@ -216,7 +216,7 @@ mod tests {
         }
         // Larger than 32 bits: the prime 2³² + 15 and the numbers around it.
         assert_eq!(count((1 << 32) + 14, (1 << 32) + 17), 1);
-        assert_eq!(count(u64::MAX, u64::MAX), 0, "a range beyond the largest is empty, and ends");
+        assert_eq!(count(u64::MAX, u64::MAX), 0, "a range beyond the maximum is empty, and the call returns");
     }
 
     #[test]
@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn the_routine_has_a_page_of_its_own() {
         let code = code();
-        assert_eq!(code.as_ptr().addr() % 4096, 0, "two copies could not stand at the same place in a page");
+        assert_eq!(code.as_ptr().addr() % 4096, 0, "two copies could not have the same page offset");
         assert!((64..=256).contains(&code.len()), "{} bytes", code.len());
     }
 

@@ -20,8 +20,8 @@ pub fn all() -> &'static [Stream] {
     loops::LOOPS.as_flattened()
 }
 
-/// The loop for these, if this instruction set has it. [`Op::Read`] exists only with regular stores. The loop may be
-/// unusable on this CPU.
+/// The loop with this operation, kind of stores and vector width, if this instruction set has one. [`Op::Read`] exists
+/// only with regular stores. The loop may be unusable on this CPU.
 pub fn find(op: Op, stores: Stores, variant: Variant) -> Option<&'static Stream> {
     all().iter().find(|stream| (stream.op, stream.stores, stream.variant) == (op, stores, variant))
 }

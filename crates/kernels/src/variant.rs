@@ -19,11 +19,11 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// All of them, narrowest first within an instruction set.
+    /// All variants, narrowest first within an instruction set.
     pub const ALL: &[Self] = <Self as VariantArray>::VARIANTS;
 
-    /// Whether this CPU supports it and the kernel saves its registers. Queries the CPU directly, so the result is
-    /// correct under emulators and hypervisors that hide extensions.
+    /// Whether this CPU supports the extension and the kernel saves its registers. Queries the CPU directly, so the
+    /// result is correct under emulators and hypervisors that hide extensions.
     pub fn usable(self) -> bool {
         match self {
             Variant::Scalar => true,
@@ -49,7 +49,7 @@ impl Variant {
         }
     }
 
-    /// Its name in a record and on the command line.
+    /// The variant's name in a record and on the command line.
     pub fn name(self) -> &'static str {
         self.into()
     }

@@ -1,4 +1,4 @@
-//! The ceilings of machines, with which `stat` compares a command, in a small, fast file next to the records.
+//! The ceilings of machines, with which `stat` compares a command. They are in a small file next to the records, which is quick to read.
 
 use std::path::{Path, PathBuf};
 
@@ -34,8 +34,8 @@ pub fn of_this_machine() -> Result<Ceilings, &'static str> {
     })
 }
 
-/// Saves the ceilings of a record of this machine in `file`. `ours` means that the record is in the state directory;
-/// if it is not, the ceilings are saved only if the ceilings file already exists. A failed write is not an error of the run.
+/// Saves the ceilings from a record of this machine; `file` is the record's path. `ours` means that the record is in the state
+/// directory; otherwise, the ceilings are saved only if their file already exists. A failed write is not an error of the run.
 pub fn keep(record: &Record, file: Option<&Path>, ours: bool) {
     let Some(path) = path() else { return };
     if record.ended != Ended::Complete || record.machine.virtualization.emulated == Some(true) {

@@ -15,7 +15,7 @@ use crate::{files, output};
 /// The remedy if the file of `--prom` cannot be written.
 pub const PROM_WAY_OUT: &str = "choose another path with --prom FILE";
 
-/// The text in a format.
+/// The result as text in a format.
 fn text(forms: &View, form: Form, options: &Options) -> Result<String, Failure> {
     let none = || Failure::Usage(format!("this command cannot write {}: omit that option", form.word()));
     as_json(forms.text(form, &output::style(&options.out)).ok_or_else(none)?)
@@ -37,7 +37,7 @@ pub fn output_file(options: &Options) -> Option<PathBuf> {
     options.out.output.clone().filter(|path| path.as_os_str() != "-")
 }
 
-/// The same, after checking before a run that the file can be written.
+/// The same file; before a run, checks that it can be written.
 pub fn checked_output_file(options: &Options) -> Result<Option<PathBuf>, Failure> {
     let file = output_file(options);
     file.as_ref().map_or(Ok(()), |path| files::check_writable(path)).map(|()| file)
@@ -91,7 +91,7 @@ pub fn destination(
         return Ok(file);
     }
     if to_standard_output(options) {
-        let words = "--label needs a saved record: add --output FILE or drop --json";
+        let words = "--label requires a saved record: add --output FILE or omit --json";
         return options.out.label.as_ref().map_or(Ok(None), |_| Err(Failure::usage(words)));
     }
     let name = file_name::record_name(host(options, machine.hostname.as_deref()), &record.started) + ".json";
@@ -137,7 +137,7 @@ fn is_report(options: &Options) -> bool {
     options.out.form().is_none() && !to_standard_output(options)
 }
 
-/// The JSON of a record, a plan or a comparison.
+/// The JSON text of a record, a plan or a comparison, or the error.
 pub fn as_json(json: std::io::Result<String>) -> Result<String, Failure> {
     json.map_err(|error| Failure::Cannot(format!("cannot be written as JSON: {error}")))
 }

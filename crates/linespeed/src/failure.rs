@@ -25,7 +25,7 @@ pub fn unknown_name<'a>(kind: &str, name: &str, names: impl Iterator<Item = &'a 
 /// Why linespeed stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// The command line requests something that does not exist. Exit code 2.
+    /// The command line is wrong, for example because it requests something that does not exist. Exit code 2.
     #[error("{0}")]
     Usage(String),
     /// A file specified by the user cannot be used.
@@ -53,14 +53,14 @@ pub enum Failure {
         visible(.saved)
     )]
     Rescued {
-        /// Its intended path.
+        /// The intended path of the record.
         path: PathBuf,
         /// The system's error.
         error: io::Error,
-        /// Its path.
+        /// The path at which the record was saved.
         saved: PathBuf,
     },
-    /// It cannot be done on this machine.
+    /// The request cannot be fulfilled on this machine. Exit code 3.
     #[error("{0}")]
     Cannot(String),
     /// The command cannot be started. Exit code 127 or 126, as in shells.
@@ -69,12 +69,12 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The command line requests something that does not exist.
+    /// The error for a wrong command line.
     pub fn usage(words: impl Into<String>) -> Self {
         Failure::Usage(words.into())
     }
 
-    /// The request cannot be fulfilled on this machine.
+    /// The error for a request that cannot be fulfilled on this machine.
     pub fn cannot(words: impl Into<String>) -> Self {
         Failure::Cannot(words.into())
     }

@@ -15,7 +15,7 @@ use record::regular_file::{self, NotRead};
 use crate::failure::Failure;
 
 const WAY_OUT: &str = "choose another path with --output FILE, or write to standard output (--json, --html…)";
-/// System errors that indicate a missing settings file.
+/// System errors that are treated as a missing settings file.
 const NONE: [ErrorKind; 3] = [ErrorKind::NotFound, ErrorKind::PermissionDenied, ErrorKind::NotADirectory];
 /// Maximum size of a settings file.
 const MOST_OF_A_SETTING: u64 = 64 << 10;
@@ -27,7 +27,9 @@ static WRITER: LazyLock<Writer> = LazyLock::new(|| {
         && own != named
     {
         let (own, named) = (visible(own), visible(named));
-        crate::output::complain(&format!("other users can modify {named}; root's records go to {own}"));
+        crate::output::complain(&format!(
+            "other users can modify {named}; root's records are saved in {own}"
+        ));
     }
     Writer { own, owner: Invoker::of_sudo() }
 });
@@ -44,7 +46,7 @@ pub fn recipes() -> Option<PathBuf> {
     places::config_folder().map(|folder| folder.join("recipes"))
 }
 
-/// A file of the user's settings: its path, its text, and whether it belongs to the current user or root. `None` if there is none.
+/// A settings file of the user: its path, its text, and whether it belongs to the current user or root; `None` if it does not exist.
 pub fn setting(name: &str) -> Result<Option<(PathBuf, String, bool)>, Failure> {
     let Some(path) = places::config_folder().map(|folder| folder.join(name)) else { return Ok(None) };
     // Root reads only files that the invoking user may read.
@@ -86,7 +88,7 @@ pub fn label_record(label: &str, record: &Path) -> Result<(), Failure> {
     let _owner = WRITER.assume(WRITER.own.as_deref().unwrap_or(record));
     let failed = |error| Failure::Cannot(format!("--label {label}: cannot be written: {error}"));
     if let Some(before) = record::store::label(&state_folder()?, label, record).map_err(failed)? {
-        crate::output::complain(&format!("label {label} moved from {}, which is kept", visible(&before)));
+        crate::output::complain(&format!("label {label} was moved from {}, which is kept", visible(&before)));
     }
     Ok(())
 }
@@ -112,7 +114,7 @@ pub fn redaction_key() -> Result<(Key, Option<Text>), Failure> {
         .map_err(|error| Failure::Cannot(format!("--redact: no random numbers available: {error}")))
 }
 
-/// The names that belong to the same host, from the keys in the directories of records.
+/// The names that belong to the same host, derived from the keys in the directories of records.
 pub fn aliases() -> Aliases {
     let folders = places::state_folders();
     Aliases::new(folders.iter().filter_map(|folder| os::kept_key::known_key(&WRITER, folder)).collect())

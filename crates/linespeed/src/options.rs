@@ -106,26 +106,14 @@ pub enum Command {
     /// Explain a metric, finding or term: meaning, method, typical values
     Explain {
         /// A metric (load.latency), a measurement (wakeup) or a term (governor)
-        name: Option<String>,
+        name: Vec<String>,
     },
     /// Print the JSON Schema of a record, or of a command's --json
     #[command(hide = true)]
     Schema {
-        /// Print the schema of compare --json
-        #[arg(long, group = "of")]
-        comparison: bool,
-        /// Print the schema of fleet --json
-        #[arg(long, group = "of")]
-        fleet: bool,
-        /// Print the schema of history --json
-        #[arg(long, group = "of")]
-        history: bool,
-        /// Print the schema of check --json
-        #[arg(long, group = "of")]
-        check: bool,
-        /// Print the schema of a line of live --json
-        #[arg(long, group = "of")]
-        live: bool,
+        /// The command [default: the schema of a record]
+        #[arg(value_parser = record::schema::COMMANDS.map(|(name, _)| name))]
+        of: Option<String>,
     },
     /// Print completions for a shell
     #[command(hide = true)]
@@ -183,7 +171,7 @@ pub struct Run {
 const MOST_WAKEUPS: f64 = 2e7;
 
 impl Run {
-    /// A given option that applies only to wake-ups, if any.
+    /// The first given option that applies only to wake-ups, if any.
     pub fn about_wakeups(&self) -> Option<&'static str> {
         let given = [
             (self.forms.cyclictest, "--cyclictest"),
@@ -388,7 +376,7 @@ mod tests {
         );
         let gate = refusal("linespeed stat --junit gate.xml -- old ::: new");
         assert!(gate.is_some_and(|reported| reported.contains("add --fail-on")));
-        // A flag before the command is the command's.
+        // A flag before the command applies to the command.
         assert!(
             refusal("linespeed stat --quick -- true").is_some_and(|reported| reported.contains("--quick"))
         );
@@ -400,7 +388,7 @@ mod tests {
     #[test]
     fn no_command_and_no_measurement_is_a_name_that_is_taken_out() {
         let commands = super::definition();
-        // The page of options is no command that a record can be of.
+        // The page of options is not a command that can create a record.
         let commands =
             commands.get_subcommands().map(clap::Command::get_name).filter(|name| *name != "options");
         let words = commands.chain(measure::MEASUREMENTS.iter().map(|one| one.name));
@@ -435,7 +423,7 @@ mod tests {
                     "{name} {flag}: {help}"
                 );
             }
-            // Still understood, so that the refusal can say what to do.
+            // The parser still accepts the flag, so that the error message can suggest an alternative.
             if name != "stat" && name != "man" && name != "completions" {
                 let words = ["linespeed", name, "--full"].map(std::ffi::OsString::from);
                 let kind = super::reading::read(words.to_vec()).err().map(|error| error.kind());

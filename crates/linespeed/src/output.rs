@@ -36,7 +36,7 @@ fn style_on(out: &Out, file: impl IsTerminal + AsFd) -> Style {
     Style { width, color, ascii: !terminal::knows_utf8(&file), root: os::is_root(), ..Style::default() }
 }
 
-/// The text in characters that the destination supports.
+/// The text, converted to characters that the destination supports.
 fn plain(text: String, file: impl IsTerminal) -> String {
     if terminal::knows_utf8(&file) { text } else { to_ascii(&text) }
 }
@@ -51,14 +51,14 @@ pub fn complain(words: &str) {
     let _ = writeln!(io::stderr(), "linespeed: {safe}");
 }
 
-/// The same, unless output is off.
+/// Writes a message to standard error, unless output is off.
 pub fn notice(out: &Out, words: &str) {
     if !out.quiet_output {
         complain(words);
     }
 }
 
-/// The same, only with `--verbose`.
+/// Writes a message to standard error, only with `--verbose`.
 pub fn verbose(out: &Out, words: &str) {
     if out.verbose {
         complain(words);

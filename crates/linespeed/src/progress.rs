@@ -17,14 +17,14 @@ pub struct Shown<'a> {
     bar: Option<ProgressBar>,
     done: f64,
     current: f64,
-    /// What is measured or run.
+    /// The name of the current measurement, command or recipe.
     pub name: String,
     began: Instant,
     said_left: bool,
 }
 
 impl<'a> Shown<'a> {
-    /// For a run that may take `seconds` in total; 0 if the duration is not yet known.
+    /// Begins the display for a run that may take `seconds` in total; 0 if the duration is not yet known.
     pub fn new(out: &'a Out, name: &str, seconds: f64) -> Self {
         let bar = (std::io::stderr().is_terminal() && !out.quiet_output).then(|| {
             let bar = ProgressBar::new((seconds * 1000.0) as u64);
@@ -39,7 +39,7 @@ impl<'a> Shown<'a> {
         Self { out, bar, done: 0.0, current: 0.0, name, began, said_left: false }
     }
 
-    /// A line with `--verbose`.
+    /// Prints a line, only with `--verbose`.
     pub fn verbose(&self, words: &str) {
         output::verbose(self.out, words);
     }
@@ -120,7 +120,7 @@ pub fn say_left(names: &[String], means: &str) {
     output::complain(&format!("the command has exited; waiting for {names}, still running: {means}"));
 }
 
-/// The names of the first few processes.
+/// The names and IDs of the first few processes.
 pub fn name_processes(left: &[Process]) -> Vec<String> {
     left.iter().take(5).map(|process| format!("{} {}", process.name, process.pid)).collect()
 }

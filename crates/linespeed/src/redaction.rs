@@ -35,7 +35,7 @@ pub fn begin(options: &Options) -> Result<Option<Pseudonyms>, Failure> {
     Ok(Some(pseudonyms))
 }
 
-/// Reports what was replaced, to a file or if somebody reads it, and warns about names that sentences may still contain.
+/// Reports the replaced names for output to a file or a terminal, and warns about names that sentences may still contain.
 pub fn end(options: &Options, pseudonyms: &Pseudonyms) {
     let is_read = options.out.output.is_some() || std::io::stderr().is_terminal();
     if let Some(done) = pseudonyms.summary().filter(|_| is_read) {
@@ -46,7 +46,7 @@ pub fn end(options: &Options, pseudonyms: &Pseudonyms) {
     }
 }
 
-/// Names of files, machines and records in results of many records.
+/// The names shown for files, machines and records in results of many records: their own names, or pseudonyms.
 pub fn names(options: &Options) -> Result<Names, Failure> {
     Ok(begin(options)?.map_or(Names::Own, |pseudonyms| Names::Pseudonyms(pseudonyms.into())))
 }
@@ -58,7 +58,7 @@ pub fn end_names(options: &Options, names: &Names) {
     }
 }
 
-/// A value with names removed, if it has any.
+/// A value without names, or the error if the names could not be removed.
 pub fn redact_with<T>(redacted: std::io::Result<T>) -> Result<T, Failure> {
     redacted.map_err(|error| Failure::Cannot(format!("cannot be redacted: {error}")))
 }
@@ -93,14 +93,14 @@ pub fn redact_sources(options: &Options, sources: &mut [Source]) -> Result<(), F
             continue;
         }
         let file = visible(&pseudonyms.file(Path::new(&source.from)));
-        // Copies in two directories.
+        // Copies of a file in two directories have the same file name.
         source.from = if taken.insert(file.clone()) { file } else { pseudonyms.of(Kind::File, &source.from) };
         source.name = source.from.trim_end_matches(".json").to_owned();
     }
     Ok(())
 }
 
-/// The displayed name of a file: without its directories, which show its owner.
+/// The displayed name of a file; with `--redact`, without its directories, which may reveal its owner.
 pub fn shown(options: &Options, path: &Path) -> String {
     let name = path.file_name().filter(|_| options.out.redact);
     visible(name.map_or(path, Path::new))

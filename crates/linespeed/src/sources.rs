@@ -68,7 +68,7 @@ fn file(path: &Path) -> Result<Record, Failure> {
     }
     let refused = |why: &str| Failure::Input { path: path.to_owned(), why: why.to_owned() };
     if path.file_name().is_some_and(|name| name == store::CEILINGS) {
-        let why = "is not a record, but this machine's ceilings; the records are in the same directory";
+        let why = "contains this machine's ceilings, not a record; the records are in the same directory";
         return Err(refused(why));
     }
     let from = if path.as_os_str() == "-" { Path::new("/dev/stdin") } else { path };
@@ -90,12 +90,12 @@ pub fn reference_machine(name: &str) -> Result<&'static reference::Machine, Fail
     reference::find(name).ok_or_else(|| unknown_reference(name))
 }
 
-/// Suggestions for an unknown reference machine: as many as fit on a line.
+/// Maximum number of suggestions for an unknown reference machine, so that they fit on a line.
 const MOST_MEANT: usize = 4;
-/// Maximum length shown of an unknown name.
+/// Maximum number of characters shown of an unknown name.
 const SHOWN_OF_NAME: usize = 40;
 
-/// An unknown reference machine, with suggestions.
+/// The error for an unknown reference machine, with suggestions.
 fn unknown_reference(name: &str) -> Failure {
     let meant: Vec<String> = reference::find_meant(name).into_iter().map(str::to_owned).collect();
     let meant = if meant.is_empty() {
@@ -107,7 +107,7 @@ fn unknown_reference(name: &str) -> Failure {
     Failure::Usage(format!("no reference machine {name:?}{meant} linespeed reference lists all"))
 }
 
-/// This host's name; `None` for the kernel's word for an unnamed host, as in its records.
+/// This host's name as in its records; empty if the host has no name, which the kernel reports as `(none)`.
 pub fn host() -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     Some(host.trim()).filter(|host| *host != "(none)").unwrap_or_default().to_owned()
@@ -140,7 +140,7 @@ fn this_machine() -> Result<Source, Failure> {
     Ok(Source { name: "this machine".to_owned(), from, record: file(path)?, note })
 }
 
-/// The `wanted` records of this machine, the newest first.
+/// The `wanted` records of this machine, newest first.
 pub fn records_here<W: FnMut(&Entry) -> bool>(
     machine: &Machine,
     wanted: W,

@@ -10,7 +10,7 @@ use record::live::Process;
 
 use crate::processes::{Files, Processes};
 
-/// The busiest processes are sampled if they use at least this many CPUs, for this long.
+/// The busiest processes are sampled for this long if they use at least this many CPUs.
 const WORTH_ASKING: f64 = 0.05;
 const MOST_ASKED: usize = 3;
 const ASKED_FOR: Duration = Duration::from_millis(600);
@@ -32,7 +32,7 @@ impl Beside {
         Self { began: Instant::now(), root, files, before }
     }
 
-    /// Processes that have run since then, busiest first, excluding this process, the given processes, and their children.
+    /// Processes that have run since then, busiest first, excluding this process, the given processes, and the descendants of both.
     pub fn until_now(&mut self, own: &[i32]) -> Vec<Process> {
         let now = Processes::look(&self.root, &mut self.files, &self.before);
         let own: HashSet<i32> = own.iter().copied().chain([std::process::id() as i32]).collect();
@@ -45,7 +45,7 @@ impl Beside {
         all
     }
 
-    /// Samples the busiest processes after the measurement to find resources that they use besides CPU time.
+    /// Samples the busiest processes after the measurement to determine which resources they use besides CPU time.
     pub fn ask(self, all: &mut [Process], known: Hierarchy) {
         let least = WORTH_ASKING * self.began.elapsed().as_secs_f64();
         let busy = all.iter_mut().filter(|one| one.cpu >= least && !one.ended);
@@ -58,7 +58,7 @@ impl Beside {
     }
 }
 
-/// The owner of a process: the innermost service, scope or container of its cgroup, otherwise its cgroup, otherwise its separate PID
+/// The owner of a process: the innermost service, scope or container of its cgroup; otherwise its cgroup; otherwise its separate PID
 /// namespace; `None` in a user's session, and in the unit of this process.
 pub(crate) fn unit(root: &Root, pid: i32) -> Option<String> {
     let text = root.text(&format!("/proc/{pid}/cgroup"))?;
@@ -87,7 +87,7 @@ pub(crate) fn unit(root: &Root, pid: i32) -> Option<String> {
     Some(record::phrase::visible(std::path::Path::new(&shown)))
 }
 
-/// For a process in a separate PID namespace, such as in a container.
+/// The owner of a process in a separate PID namespace, such as that of a container.
 const OWN_NAMESPACE: &str = "separate PID namespace";
 
 #[cfg(test)]

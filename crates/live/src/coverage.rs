@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(code_of(&own, "processes"), (State::Degraded, "live-pid-namespace".to_owned()));
         let hidden = full().without("proc/1");
         assert_eq!(code_of(&hidden, "processes"), (State::Degraded, "live-hidden".to_owned()));
-        // As the kernel answers who may not see them: 0 for wchan, nothing for syscall.
+        // As the kernel reports them to users who may not see them: 0 for wchan, and no text for syscall.
         let what = "waits of other users' threads";
         let blind = full().without("proc/1/syscall").file("proc/1/wchan", "0");
         assert_eq!(code_of(&blind, what), (State::Degraded, "live-no-waits".to_owned()));
@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(code_of(&refused, what), (State::Degraded, "live-waits-refused".to_owned()));
         let shown = full().without("proc/1/syscall").file("proc/1/wchan", "futex_wait_queue");
         assert_eq!(code_of(&shown, what).0, State::Measured);
-        // RAPL's energy that only root may read.
+        // The energy counter of RAPL, which only root may read.
         let energy = "sys/class/powercap/intel-rapl:0/energy_uj";
         let power = full().without(energy).folder(energy);
         assert_eq!(code_of(&power, "power"), (State::Impossible, "live-rapl-refused".to_owned()));

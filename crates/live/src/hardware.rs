@@ -13,8 +13,8 @@ use crate::pace::Pace;
 
 /// Maximum number of CPUs whose counters are read: reading the counter of another CPU interrupts that CPU.
 const MOST_CPUS: usize = 48;
-/// Maximum number of file descriptors needed: about nine events per CPU, for the machine and for a cgroup, and the events of memory
-/// controllers.
+/// Maximum number of file descriptors needed: about nine events per CPU for the machine and again for a cgroup, and the
+/// events of memory controllers.
 const DESCRIPTORS: u64 = 2 * 9 * MOST_CPUS as u64 + 600;
 /// The share of one CPU that reading each kind may use.
 const SHARE: f64 = 0.0003;

@@ -30,7 +30,7 @@ impl Keeping {
         record.machine = found.machine;
         record.conditions.before = found.snapshot;
         record.coverage = found.coverage;
-        // Visible to readers of the file during the recording, or if linespeed was killed.
+        // Readers of the file see this during the recording, or if linespeed was killed.
         record.ended = Ended::Failed { reason: "saved during the recording".to_owned() };
         let now = Instant::now();
         let watch = Watch { of, ..Watch::default() };
@@ -93,7 +93,7 @@ mod tests {
         keeping
             .push(&Interval { suspended: Some(3600.0), ..keeping.watch.moments[0].interval.clone() }, None);
         assert!(keeping.watch.moments[1].at >= 3599.0);
-        // Longer than this was there: it begins no earlier than the one before ended.
+        // The interval is longer than the time since the previous one ended, so it begins where that one ended.
         keeping.push(&Interval { seconds: 1.0, cpus: 2, ..Interval::default() }, None);
         assert_eq!(keeping.when_due(), None);
         keeping.written = keeping.written.checked_sub(BETWEEN).unwrap();

@@ -51,7 +51,7 @@ impl KeptFiles {
         }
     }
 
-    /// The same for a file that is or can be kept open: as long as the file can be read, it belongs to the same process.
+    /// Like [`Self::text`], for a file that is or can be kept open: as long as the file can be read, it belongs to the same process.
     pub(crate) fn kept_text(&mut self, root: &Root, key: i32, path: &str) -> Option<(String, bool)> {
         let known = self.open.contains_key(&key);
         let text = self.text(root, key, path)?;
@@ -64,7 +64,7 @@ impl KeptFiles {
     }
 }
 
-/// The complete contents of a file from its beginning: reads from /proc may return early.
+/// The complete contents of a file from its beginning: a single read from /proc may return only a part.
 fn read_whole(file: &File) -> io::Result<Vec<u8>> {
     let (mut bytes, mut piece) = (Vec::new(), [0; PIECE]);
     loop {

@@ -95,7 +95,7 @@ impl Look {
         for (all_before, all_after) in [(&before.counts, &after.counts), (&self.vmstat, &now.vmstat)] {
             for (name, count) in all_after {
                 let was = all_before.iter().find(|(other, _)| other == name).map(|(_, count)| *count);
-                // A decreasing count belongs to something else, or has wrapped.
+                // A decreasing count belongs to a different object, or has wrapped around.
                 if let Some(events) = was.and_then(|was| count.checked_sub(was)) {
                     rates.insert((*name).to_owned(), events as f64 / seconds);
                 }
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(interval.rates.get("page-faults"), None);
         assert_eq!(interval.pressure.get("cpu"), Some(&0.1));
         assert_eq!(interval.suspended, None);
-        // Suspended for an hour: what was counted is of the two seconds in which it was awake.
+        // The machine was suspended for an hour: the counts are those of the two seconds in which it was awake.
         before.suspended = now.suspended.saturating_sub(Duration::from_secs(3600));
         let slept = Look { suspended: before.suspended + Duration::from_secs(3600), ..now };
         let interval = before.until(&slept, &second.root());

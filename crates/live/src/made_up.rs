@@ -49,7 +49,7 @@ impl Tree {
         self
     }
 
-    /// The tree as a root to read below.
+    /// The tree as the root below which files are read.
     pub(crate) fn root(&self) -> Root {
         Root::captured(self.0.path()).unwrap()
     }

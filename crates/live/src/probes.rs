@@ -31,8 +31,8 @@ pub(crate) struct Probes {
 }
 
 impl Probes {
-    /// Probes these nodes, as far as this process may allocate their memory. Latency is not available without cache-line flushes or free
-    /// memory.
+    /// Probes these nodes, provided that this process may allocate memory on them. Latency is not available without
+    /// cache-line flushes or free memory.
     pub(crate) fn new(nodes: &[Node], allowed: &CpuList) -> Self {
         let own = |node: &Node| node.cpus.iter().filter(|cpu| allowed.contains(*cpu)).collect::<CpuList>();
         let probed = nodes.iter().filter(|node| node.allowed && !own(node).is_empty()).take(MOST_NODES);
@@ -77,7 +77,7 @@ impl Probes {
             one.readings.extend(one.probe.read());
         }
         if let Some(home) = home {
-            // It may be allowed fewer CPUs than before, which is not an error of the recording.
+            // The process may be allowed fewer CPUs than before, which is not an error of the recording.
             let _ = pin::bind_thread(0, &home);
         }
     }

@@ -18,19 +18,19 @@ const MOST_KEPT: usize = 200_000;
 const MOST_ENDED: usize = 1000;
 /// Scheduling policies with a real-time priority (sched(7)): FIFO, round robin, deadline.
 const REAL_TIME: [u64; 3] = [1, 2, 6];
-/// After this many scans, the list of processes is read again even if no process seems to have started, because one may have
-/// become visible.
+/// After this many scans, the list of processes is read again even if no process seems to have started, because a
+/// process may have become visible.
 const LISTED_FOR: u32 = 30;
 
-/// State stored between scans to make them cheap: checking a process that slept takes a third of the time of reading its accounting, and
-/// listing all processes takes as long as reading a third of them.
+/// State stored between scans to make them cheap. Checking a process that slept takes a third of the time of reading
+/// its accounting; listing all processes takes as long as reading the accounting of a third of them.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
     /// `/proc/PID/stat`.
     accounts: KeptFiles,
     /// `/proc/PID/schedstat` of single-threaded processes: while it is unchanged, so is the accounting.
     turns: KeptFiles,
-    /// Its text at the last scan.
+    /// The text of each schedstat file at the last scan.
     last_turns: HashMap<i32, String>,
     /// The existing processes, and the last PID assigned at that time.
     listed: Vec<i32>,
@@ -116,15 +116,15 @@ impl Processes {
         self.ended.clear();
     }
 
-    /// The processes with the most CPU time from this scan to `now`, busiest first; an ended process counts up to its last scan. `is_own`
-    /// selects processes to leave out.
+    /// The processes with the most CPU time from this scan to `now`, busiest first; an ended process counts up to its
+    /// last scan. `is_own` selects processes to omit.
     pub(crate) fn busiest_until(&self, now: &Self, is_own: impl Fn(i32) -> bool) -> Vec<Process> {
         let mut all: Vec<Process> = Vec::new();
         let of_manual = |policy: &str| format!("SCHED_{}", policy.to_uppercase());
         let there = now.there.iter().map(|(pid, account)| (pid, account, false));
         let ended = now.ended.iter().map(|(pid, account)| (pid, account, true));
         for (pid, after, ended) in there.chain(ended).filter(|(pid, ..)| !is_own(**pid)) {
-            // An earlier process is distinguished from a new one with the same PID; all CPU time of a new process counts.
+            // An earlier process is distinguished from a new process with the same PID; all CPU time of a new process counts.
             let (user, system) = after.seconds_since(self.there.get(pid));
             if user + system > 0.0 {
                 all.push(Process {
@@ -237,7 +237,7 @@ mod tests {
         assert!(slept && ran && account(&last, pids[0]).is_some_and(|account| account.name == "sleep"));
         let now = Processes::look(&root, &mut files, &last);
         assert!(pids.iter().all(|pid| account(&now, *pid).is_none() && !files.last_turns.contains_key(pid)));
-        // What is new is listed.
+        // A new process is listed.
         let mut new = child("exec sleep 60");
         assert!(account(&Processes::look(&root, &mut files, &now), new.id() as i32).is_some());
         new.kill().unwrap();

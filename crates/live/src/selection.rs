@@ -213,7 +213,7 @@ mod tests {
             SelectionError::Empty("/system.slice/idle.service".to_owned())
         );
         assert_eq!(find(Selection::Container("0123".to_owned())), SelectionError::ShortId("0123".to_owned()));
-        // Two groups of one container, as the two versions have them.
+        // Two groups of one container, as with both versions mounted.
         let twice = Selection::Container("0123456789ab".to_owned());
         assert!(matches!(find(twice), SelectionError::Ambiguous(_, found) if found.len() == 2));
         let nothing = Tree::new();

@@ -149,7 +149,7 @@ impl Watch {
             let Self { threads, paces, .. } = self;
             paces[1].run(false, || threads.tick());
             let now = Instant::now();
-            // More than an interval late: skip the samples planned meanwhile.
+            // If it is more than one interval late, the samples planned in the meantime are skipped.
             next = next.max(now.checked_sub(BETWEEN).unwrap_or(now));
             if now >= until || stop.signal().is_some() {
                 break;
@@ -355,7 +355,7 @@ mod tests {
         let (mut watch, _) = Watch::begin(root, Hierarchy { machine: &machine, curve: &[] });
         let mut interval = watch.watch(Duration::from_millis(500), true, &Stop::new());
         let named = |interval: &Interval| interval.processes.iter().any(|one| one.pid == child.id() as i32);
-        // On a machine full of others it may have had no tick yet.
+        // On a machine full of other processes, it may not have received a tick yet.
         for _ in 0..100 {
             if named(&interval) {
                 break;

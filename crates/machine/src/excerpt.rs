@@ -151,6 +151,6 @@ mod tests {
             ("/sys/fs/cgroup/a/cpu.max", "50000 100000\n"),
             ("/sys/fs/cgroup/b/cpu.max", "10000 100000\n"),
         ]);
-        assert_eq!(beside.machine.limits.cpu_quota, None, "nobody tells which of them is meant");
+        assert_eq!(beside.machine.limits.cpu_quota, None, "it is unknown which group is meant");
     }
 }

@@ -255,7 +255,7 @@ mod tests {
     }
 
     proptest! {
-        // Each case writes a tree, so there are fewer than the usual 256.
+        // Each case writes a tree, so fewer than the usual 256 cases run.
         #![proptest_config(ProptestConfig::with_cases(48))]
 
         #[test]

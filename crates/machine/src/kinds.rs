@@ -58,7 +58,7 @@ pub fn by_design(machine: &mut Machine) {
     set(machine, kinds.filter(|_| !known));
 }
 
-/// The kind of each CPU if there are at least two kinds, empty with one kind, `None` if unknown.
+/// The kind of each CPU; empty if there is only one kind, `None` if the kinds are unknown.
 type Kinds = Option<BTreeMap<u32, String>>;
 
 fn capacities(root: &Root, online: &CpuList, cpus: &mut [Cpu]) {
@@ -95,7 +95,7 @@ fn from_midr(root: &Root, online: &CpuList) -> Kinds {
     }
     let mut midrs = midrs_in_cpuinfo(&root.text("/proc/cpuinfo").unwrap_or_default());
     midrs.retain(|cpu, _| online.contains(*cpu));
-    // Some kernels report only the last CPU, once for all CPUs.
+    // Some kernels print implementer and part once for all CPUs, so only the last CPU has them here.
     if midrs.len() < online.len() {
         let register = |cpu: u32| Midr::of_cpu(root, cpu).map(|midr| (cpu, (midr.implementer, midr.part)));
         // If the first CPU has no such file, no CPU has one.

@@ -50,7 +50,7 @@ pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
     let rlimits = root.text("/proc/self/limits").unwrap_or_default();
     let capabilities = field(&status, "CapEff").and_then(|mask| u64::from_str_radix(mask, 16).ok());
     let capable = |bit: u32| capabilities.is_some_and(|mask| mask & (1 << bit) != 0);
-    // Uid: real, effective, saved, of the file system.
+    // The fields of `Uid`: real, effective, saved, file system.
     limits.root =
         field(&status, "Uid").and_then(|ids| ids.split_ascii_whitespace().nth(1)).map(|id| id == "0");
     let any = capable(CAP_SYS_NICE).then_some(u64::MAX);

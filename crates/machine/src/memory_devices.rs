@@ -64,7 +64,7 @@ fn from_entries(root: &Root) -> Option<Vec<u8>> {
         .filter_map(|name| root.bytes(&format!("{ENTRIES}/{name}/raw"), MAX_ENTRY))
         .flatten()
         .collect();
-    // The end is also a structure, of type 127.
+    // The end marker is also a structure (type 127).
     (!table.is_empty()).then(|| [table, vec![127, 4, 0xff, 0xff, 0, 0]].concat())
 }
 

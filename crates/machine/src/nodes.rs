@@ -86,7 +86,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     if let (Some(total), Some(nodes)) = (total, nodes_bytes)
         && total.abs_diff(nodes) > total / 8
     {
-        // Occurs in guests whose memory was added after boot: programs can use the memory in /proc/meminfo, but the
+        // This occurs in guests whose memory was added after boot: programs can use the memory in /proc/meminfo, but the
         // node of the rest is unknown.
         notes.add("the nodes' memory does not add up to the machine's memory", NODES);
         let only = (machine.nodes.len() == 1).then_some(total);

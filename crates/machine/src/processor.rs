@@ -83,8 +83,8 @@ fn address_bits(value: &str) -> Option<(u32, u32)> {
     Some((bits(physical, "physical")?, bits(virtual_, "virtual")?))
 }
 
-/// An Arm core, identified by its MIDR, for both instruction sets. Some kernels list the CPUs first, followed by their
-/// kind, only once.
+/// An Arm core, identified by its MIDR, for both instruction sets. Some kernels list all CPUs first and then describe
+/// their core only once.
 fn arm(root: &Root, cpuinfo: &str) -> Processor {
     let number = |key: &str| field(cpuinfo, key).and_then(text::number).and_then(|n| u32::try_from(n).ok());
     let from_cpuinfo = match (number("CPU implementer"), number("CPU part")) {
@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(processor.model_name.as_deref(), Some("Neoverse-V1"));
         assert_eq!(processor.revision.as_deref(), Some("r1p1"));
         assert_eq!(processor.counter_hz, Some(25_000_000));
-        assert_eq!(processor.vector_bits, None, "the flags do not tell SVE's width");
+        assert_eq!(processor.vector_bits, None, "no flag shows the width of SVE");
         let tree = tree.file("proc/sys/abi/sve_default_vector_length", "32\n");
         assert_eq!(super::tests::processor(&tree).1.vector_bits, Some(256));
     }
@@ -295,7 +295,7 @@ mod tests {
     }
 
     proptest! {
-        // Each case writes a tree, so there are fewer than the usual 256.
+        // Each case writes a tree, so fewer than the usual 256 cases run.
         #![proptest_config(ProptestConfig::with_cases(48))]
 
         #[test]

@@ -102,8 +102,8 @@ pub fn read(table: Vec<u8>) -> Tables {
     }
 }
 
-/// The lowest speed of each kind of memory, MT/s. If the firmware's value is half of a device's rating, it is the
-/// clock.
+/// The lowest speed of each kind of memory, MT/s. A lower configured speed that is half of the rated speed is the
+/// clock instead of the transfer rate, and is discarded.
 const LEAST_MT_S: [(&str, u32); 3] = [("DDR5", 2800), ("DDR4", 1400), ("DDR3", 700)];
 
 /// Fills the devices' channels and nodes from their locators.

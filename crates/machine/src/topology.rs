@@ -229,7 +229,7 @@ impl Partition {
     }
 
     /// Adds the group of `cpu`, restricted to CPUs that are online and in no group yet. The error describes a
-    /// contradiction to earlier groups.
+    /// contradiction with earlier groups.
     fn add(&mut self, cpu: u32, list: &CpuList, online: &CpuList) -> Result<(), &'static str> {
         let mut members = list.intersection(online);
         let mut complaint = if members.contains(cpu) { Ok(()) } else { Err("lacks its own CPU") };

@@ -41,7 +41,7 @@ const DESIGNS: &str = include_str!("x86_designs.txt");
 /// The design: `Skylake-X`, `Raptor Lake (Raptor Cove + Gracemont)`, `Zen 2`… `None` for an unknown one.
 ///
 /// A hypervisor may present any model number. If the design with that number lacks features that the flags show, the
-/// number cannot be true, and the name is derived from those features (`Sapphire Rapids or later`).
+/// number is wrong, and the name is derived from those features (`Sapphire Rapids or later`).
 pub fn microarchitecture(cpu: &Identity) -> Option<&'static str> {
     let name = DESIGNS.lines().find_map(|line| {
         let (conditions, name) = line.split_once(": ")?;

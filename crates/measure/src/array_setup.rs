@@ -1,7 +1,7 @@
 //! Creates the arrays for bandwidth kernels.
 //!
 //! Memory is allocated once per run and reused. Some machines provide memory slowly: a virtual machine whose host backs
-//! memory only at first touch took 3 s per GiB, a hundred times as long as measuring bandwidth.
+//! memory only at first touch took 3 s per GiB, a hundred times as long as measuring its bandwidth.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -50,7 +50,7 @@ pub(crate) fn prepare(context: &mut Context, what: &str, seconds: f64) -> Result
         parts.push(part.map_err(unmapped)?);
     }
     context.check()?;
-    // All parts are equal, so that all threads walk the same distance.
+    // All parts have the same size, so that all threads walk the same distance.
     let least = parts.iter().map(|part| part.bytes).min().unwrap_or(CHUNK);
     parts.iter_mut().for_each(|part| part.bytes = least);
     check_placement(context, what, &cpus, &parts)?;

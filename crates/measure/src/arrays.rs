@@ -40,11 +40,11 @@ pub(crate) struct Slot {
     pub(crate) offset: usize,
 }
 
-/// One CPU's part.
+/// One CPU's part of the arrays.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     pub(crate) slots: Vec<Slot>,
-    /// Size in bytes of each of its arrays, a multiple of [`CHUNK`].
+    /// Size of each of its arrays in bytes, a multiple of [`CHUNK`].
     pub bytes: usize,
 }
 
@@ -101,8 +101,8 @@ impl Part {
 
     /// The placement of the part's pages.
     pub(crate) fn placement(&self, node: u32) -> Placement {
-        // The two arrays of a part's own mapping; the placement of a third one from the cycle's memory was verified
-        // there.
+        // This covers the two arrays in the part's own mapping. The placement of a third array from the cycle's memory
+        // was verified when that cycle was created.
         let own = &self.slots[self.slots.len() - 1];
         Placement::check_range(&own.mapping, own.offset, self.bytes, node)
     }

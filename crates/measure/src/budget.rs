@@ -5,14 +5,14 @@ use record::{Machine, Snapshot};
 /// The thoroughness of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Depth {
-    /// About 10 seconds in total.
+    /// The run takes about 10 seconds in total.
     Quick,
-    /// About a minute in total.
+    /// The run takes about a minute in total.
     Normal,
     /// The user requested this measurement by name. Parts that grow with the machine (matrices, scaling) get the time
     /// that they need; the rest is as in a normal run.
     Named,
-    /// Several minutes.
+    /// The run takes several minutes.
     Full,
 }
 
@@ -38,7 +38,7 @@ impl Depth {
 /// The upper limit of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
-    /// Wall-clock seconds.
+    /// Wall-clock time, seconds.
     pub seconds: f64,
     /// Bytes of arrays allocated at the same time.
     pub bytes: u64,

@@ -11,13 +11,13 @@ use serde::Serialize;
 /// A process that used CPU time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Task {
-    /// Its PID.
+    /// The process's PID.
     pub pid: i32,
-    /// Its name in the kernel, at most 15 bytes.
+    /// The process's name in the kernel, at most 15 bytes.
     pub name: String,
-    /// Its user.
+    /// The process's user.
     pub user: String,
-    /// CPUs used: 0.5 is half a CPU.
+    /// The number of CPUs used: 0.5 is half a CPU.
     pub cpus: f64,
 }
 
@@ -33,7 +33,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// CPUs by user, busiest first.
+    /// The number of CPUs used by each user, highest first.
     pub fn users(&self) -> Vec<(&str, f64)> {
         let mut all: BTreeMap<&str, f64> = BTreeMap::new();
         for task in &self.tasks {
@@ -44,7 +44,7 @@ impl Load {
         all
     }
 
-    /// Busy CPUs not accounted for by the listed processes: used by short-lived or invisible processes.
+    /// Busy CPUs not accounted for by the listed processes: CPU time of short-lived or invisible processes.
     pub fn unseen(&self) -> f64 {
         let seen: f64 = self.tasks.iter().map(|task| task.cpus).sum();
         self.cpus.map_or(0.0, |cpus| (cpus - seen).max(0.0))
@@ -62,7 +62,7 @@ pub fn sample_load(time: Duration) -> Load {
     let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
     let mut tasks = Vec::new();
     for (pid, line) in after.into_iter().filter(|(pid, _)| *pid != me) {
-        // A new process used all of its CPU time meanwhile; a process with a reused PID is new.
+        // A new process has used all of its CPU time since the first read; a process with a reused PID also counts as new.
         let (in_user, in_kernel) = line.seconds_since(before.get(&pid));
         if in_user + in_kernel > 0.0 {
             let user = std::fs::metadata(format!("/proc/{pid}")).ok();
@@ -91,7 +91,7 @@ mod tests {
         let mut child = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
         let pid = child.id() as i32;
         let mut found = None;
-        // Alongside much other work, it may not get a tick immediately.
+        // With a lot of other work on the machine, it may not get a tick immediately.
         for _ in 0..20 {
             let load = sample_load(Duration::from_millis(200));
             found = load.tasks.iter().find(|task| task.pid == pid).cloned();
@@ -103,7 +103,7 @@ mod tests {
         }
         child.kill().unwrap();
         child.wait().unwrap();
-        let task = found.expect("a process that never sleeps was not seen");
+        let task = found.expect("a process that never sleeps was not found");
         assert!(task.name == "sh" || task.name == "dash", "{task:?}");
         assert!(task.cpus > 0.0);
     }

@@ -64,9 +64,9 @@ pub(crate) fn rates(logs: &[WorkLog], slices: usize) -> Vec<f64> {
         .collect()
 }
 
-/// Runs `work` on all of these CPUs at the same time; it logs its progress and whether it ran on a different CPU.
-/// Returns the total work per second in each slice, and whether any thread ran on a different CPU. There are no rates
-/// if a thread is missing.
+/// Runs `work` on all of these CPUs at the same time. Each call logs its progress and returns whether it ran on a
+/// different CPU. The result is the total work per second in each slice, and whether any thread ran on a different CPU.
+/// There are no rates if a thread is missing.
 pub(crate) fn run(
     cpus: &[u32],
     slices: usize,

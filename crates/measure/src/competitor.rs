@@ -17,11 +17,11 @@ use record::{CpuList, Machine};
 pub enum Resource {
     /// Memory bandwidth, bypassing the caches.
     Bandwidth,
-    /// The last-level cache, by repeatedly reading as much memory as fits it.
+    /// The last-level cache, by repeatedly reading as much memory as fits in it.
     Cache,
 }
 
-/// Bytes that each thread writes cyclically to use bandwidth: more than the caches hold.
+/// Bytes that each thread writes cyclically to use bandwidth: more than fits in the caches.
 const BEYOND_CACHES: usize = 256 << 20;
 /// Bytes read per thread: the default if the size of the last-level cache is unknown, and the maximum.
 const CACHE: (usize, usize) = (8 << 20, 64 << 20);
@@ -51,7 +51,7 @@ impl Competitor {
             memory.keep_from_children();
             let over = Arc::clone(&competitor.over);
             let work = move || {
-                // A thread that cannot be pinned also competes.
+                // A thread that cannot be pinned competes nevertheless.
                 let _pinned = Pinned::to(cpu);
                 while !over.load(Ordering::Relaxed) {
                     pass(resource, &memory, &over);
@@ -114,7 +114,7 @@ mod tests {
             let competitor = Competitor::start(resource, &machine, &cpus).unwrap();
             let over = Arc::clone(&competitor.over);
             drop(competitor);
-            assert_eq!(Arc::strong_count(&over), 1, "a thread goes on");
+            assert_eq!(Arc::strong_count(&over), 1, "a thread is still running");
         }
         assert_eq!(last_cache(&machine, &cpus), CACHE.0);
     }

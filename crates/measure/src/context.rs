@@ -1,4 +1,4 @@
-//! The input of a measurement, and the place of its results.
+//! The input of a measurement, and its destination for results.
 
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ pub(crate) const IMPLAUSIBLE: Template = Template::new(
 /// The reason why a measurement ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Halt {
-    /// A signal interrupted it.
+    /// A signal interrupted the measurement.
     Interrupted,
     /// The measurement is impossible here, with the reason.
     Impossible(Text),
@@ -44,9 +44,9 @@ pub trait Progress {
     fn end(&mut self);
 }
 
-/// The input of a measurement, and the place of its results.
+/// The input of a measurement, and its destination for results.
 pub struct Context<'a> {
-    /// The machine.
+    /// The machine to measure.
     pub machine: &'a Machine,
     /// The machine's state before the run.
     pub snapshot: &'a Snapshot,
@@ -58,15 +58,15 @@ pub struct Context<'a> {
     pub cpus: CpuList,
     /// The method for measuring wake-ups.
     pub wakeups: Wakeups,
-    /// Results so far.
+    /// The results so far.
     pub measurements: Vec<Measurement>,
-    /// Coverage so far.
+    /// The coverage so far.
     pub coverage: Vec<Coverage>,
     /// The random cycle of the last latency measurement, kept for measurements that need the same one.
     pub(crate) kept_cycle: Option<Cycle>,
     /// The arrays of a measurement, kept for the next measurement that needs arrays.
     pub(crate) kept_arrays: Option<Arrays>,
-    /// Placement checks; `None` if not requested.
+    /// Runs the placement checks; `None` if not requested.
     pub(crate) looker: Option<Looker>,
     /// The longest gaps and latest wake-ups.
     pub(crate) long_gaps: Vec<LongGap>,
@@ -120,7 +120,7 @@ impl<'a> Context<'a> {
         self.progress.begin(name, seconds);
     }
 
-    /// Ends it.
+    /// Ends the current measurement.
     pub(crate) fn end(&mut self) {
         self.progress.end();
     }
@@ -140,7 +140,7 @@ impl<'a> Context<'a> {
         self.coverage.push(Coverage::degraded(what, why).with_remedy(remedy));
     }
 
-    /// The command that measures more than this run has time for.
+    /// The command for a measurement for which this run has too little time.
     pub(crate) fn at_more_length(&self, measurement: &str) -> String {
         match (self.hurried, self.depth < Depth::Named) {
             // In a quick run, the same command may be the current one.
@@ -163,7 +163,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Like [`Context::look`], but called after all results so far were pushed: later results belong after this check.
+    /// Like [`Context::look`], but called after all results so far were pushed, so that only later results belong to this check.
     pub(crate) fn look_between(&mut self, busy: bool) {
         self.look(busy);
         self.looked = self.next_look();
@@ -226,8 +226,8 @@ impl<'a> Context<'a> {
     }
 }
 
-/// The CPU for single-CPU measurements: of the fastest kind, the first sibling of its core, and the last such CPU of
-/// its package, because interrupts and daemons prefer low-numbered CPUs.
+/// The CPU for single-CPU measurements: the first sibling of a core of the fastest kind. Among these, the last one of a
+/// package is used, because interrupts and daemons prefer low-numbered CPUs.
 pub fn lead_cpu(machine: &Machine, cpus: &CpuList) -> Option<u32> {
     let fastest =
         |id: u32| machine.cpu(id).map_or((0, 0), |c| (c.capacity.unwrap_or(0), c.max_hz.unwrap_or(0)));

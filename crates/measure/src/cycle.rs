@@ -7,7 +7,7 @@ pub(crate) use kernels::cycle::{LINE, Random};
 
 use os::mapping::{Mapping, Page};
 
-/// A growing cycle. Each of the first `lines` lines is on it once, in an order drawn uniformly from all cyclic orders,
+/// A growing cycle. It visits each of the first `lines` lines once, in an order drawn uniformly from all cyclic orders,
 /// so that no prefetcher finds a stride and no predictor can learn a short cycle.
 ///
 /// A new line is inserted after a line drawn at random. By induction, each cyclic order of n + 1 lines results from
@@ -34,7 +34,7 @@ impl Cycle {
         Ok((cycle, bound))
     }
 
-    /// Bytes on the cycle.
+    /// Size of the cycle, bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.lines * LINE
     }
@@ -44,13 +44,13 @@ impl Cycle {
         self.mapping.len()
     }
 
-    /// Releases the memory for other uses: the mapping and its number of touched bytes.
+    /// Releases the memory for other uses: returns the mapping and the number of its touched bytes.
     pub(crate) fn into_mapping(self) -> (Mapping, usize) {
         let touched = self.bytes();
         (self.mapping, touched)
     }
 
-    /// The mapping.
+    /// The mapping that contains the cycle.
     pub(crate) fn mapping(&self) -> &Mapping {
         &self.mapping
     }
@@ -153,7 +153,7 @@ mod tests {
             cycle.grow_to(4 * LINE);
             *counts.entry(order(&cycle)).or_default() += 1;
         }
-        // Six orders, 1000 expected of each; five standard deviations are 150.
+        // There are six orders, with 1,000 expected of each; five standard deviations are 150.
         assert_eq!(counts.len(), 6);
         assert!(counts.values().all(|count| (850..1150).contains(count)), "{counts:?}");
     }

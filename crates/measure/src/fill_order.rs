@@ -33,17 +33,17 @@ struct Position {
     kind: usize,
     /// Index among the siblings of its core that are in use, from 0.
     sibling: usize,
-    /// Rank of its node if nodes are filled one by one.
+    /// Rank of its node, if nodes are filled one after the other.
     node: usize,
     /// Rank of its node if nodes alternate.
     node_round: usize,
-    /// How many CPUs of its kind and rank its node has before it.
+    /// The number of preceding CPUs of the same kind and sibling rank on its node.
     round: usize,
     package: u32,
 }
 
 impl FillOrder {
-    /// Its name in a record and on the command line.
+    /// The order's name in a record and on the command line.
     pub fn name(self) -> &'static str {
         NAMES[self as usize]
     }
@@ -101,12 +101,12 @@ pub fn distinct_orders(machine: &Machine, cpus: &CpuList) -> Vec<FillOrder> {
 pub struct Step {
     /// The CPUs in the order of use.
     pub cpus: Vec<u32>,
-    /// The orders.
+    /// The orders that begin with these CPUs.
     pub orders: Vec<FillOrder>,
 }
 
 impl Step {
-    /// The CPUs as a set.
+    /// The CPUs of the step as a set.
     pub fn set(&self) -> CpuList {
         self.cpus.iter().copied().collect()
     }
@@ -136,10 +136,10 @@ pub fn shared_steps(
     steps
 }
 
-/// Numbers of CPUs at which to measure, ascending: 1, 2, 4, 8 …, all, and the boundaries: the last number with each
-/// core used once, on one node, in one package or of the fastest kind; a whole first core; and one CPU on every node.
-/// If `most` (at least 2) is given, only that many are returned: the first and the last, then the boundaries, then
-/// the numbers that fill the widest gaps.
+/// Numbers of CPUs at which to measure, ascending: 1, 2, 4, 8 …, all CPUs, and the boundaries: the largest number for
+/// which each core is used only once, or all CPUs are on one node, in one package or of the fastest kind; all siblings
+/// of the first core; and one CPU on every node. If `most` (at least 2) is given, only that many are returned: the
+/// first and the last, then the boundaries, then the numbers that fill the widest gaps.
 pub fn steps(order: FillOrder, machine: &Machine, cpus: &CpuList, most: Option<usize>) -> Vec<usize> {
     let positions = order.positions(machine, cpus);
     let all = positions.len();
@@ -153,7 +153,7 @@ pub fn steps(order: FillOrder, machine: &Machine, cpus: &CpuList, most: Option<u
         while_all(&|position| position.package == first.package),
         while_all(&|position| position.kind == first.kind),
         while_all(&|position| position.core == first.core),
-        // The cores of the first node, where their siblings come right after them.
+        // All cores of the first node, if their siblings follow directly.
         while_all(&|position| position.node == first.node && position.sibling == 0),
     ];
     let nodes: BTreeSet<usize> = positions.iter().map(|position| position.node).collect();

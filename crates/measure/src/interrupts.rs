@@ -1,4 +1,4 @@
-//! Counts interrupts on one CPU by summing a column of /proc/interrupts, which is cheap enough to do after each gap.
+//! Counts interrupts on one CPU by summing a column of /proc/interrupts, which is cheap enough to be done after each gap.
 //! /proc/softirqs has the same format.
 
 use std::collections::BTreeMap;
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn this_machines_count_never_falls() {
         let Some(cpu) = os::current_cpu() else { return };
-        // Under user-mode emulation, the file is that of the host, or absent.
+        // Under user-mode emulation, the file is that of the host, or does not exist.
         let Some(mut interrupts) = Interrupts::of_cpu(cpu) else { return };
         let first = interrupts.read().unwrap();
         std::thread::sleep(std::time::Duration::from_millis(20));

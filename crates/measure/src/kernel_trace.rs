@@ -137,8 +137,8 @@ impl TraceEvents {
         Self(events)
     }
 
-    /// The threads that had the CPU during this time (ns of CLOCK_MONOTONIC), except for these, largest share first. Time without an event
-    /// was spent below the kernel; for a sleeping thread (`asleep`), until its timer expired.
+    /// The threads that had the CPU during this time (ns of CLOCK_MONOTONIC), except for `own` threads, largest share first. Time without
+    /// an event was spent below the kernel; for a sleeping thread (`asleep`), this applies only until its timer expired.
     pub(crate) fn takers(&self, cpu: u32, time: Range<i64>, own: &HashSet<i32>, asleep: bool) -> Vec<Taker> {
         let Range { start: from, end: to } = time;
         let mut interrupts: Vec<Taker> = Vec::new();

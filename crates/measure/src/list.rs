@@ -65,7 +65,7 @@ pub struct Results {
     pub looks: Option<Looks>,
     /// The longest gaps and latest wake-ups.
     pub long_gaps: Vec<record::long_gap::LongGap>,
-    /// The signal that ended it early.
+    /// The signal that ended the run early.
     pub interrupted: Option<i32>,
 }
 
@@ -191,7 +191,7 @@ fn explain(entry: &Coverage) -> String {
 }
 
 impl Results {
-    /// Returns an error if nothing can be measured here, but not if something can be measured or was interrupted.
+    /// Returns an error if nothing can be measured here, but not if something can be measured or the run was interrupted.
     ///
     /// # Errors
     ///
@@ -261,7 +261,7 @@ mod tests {
             let reported = metrics.contains(&metric)
                 || COMMAND_METRICS.contains(&metric)
                 || IMPORTED_METRICS.contains(&metric);
-            assert!(reported, "nobody measures {metric}");
+            assert!(reported, "no measurement reports {metric}");
         }
     }
 

@@ -34,5 +34,5 @@ impl Measure {
     }
 }
 
-/// [`Measure::obstacle`] of a measurement that is possible everywhere.
+/// [`Measure::obstacle`] for a measurement that is possible everywhere.
 pub(crate) const NO_OBSTACLE: fn(&Machine, &Snapshot, &CpuList) -> Option<Coverage> = |_, _, _| None;

@@ -87,11 +87,11 @@ mod tests {
             ns_since(from) / (times * HOPS) as f64
         };
         let near = Summary::from_samples(&[near(300), near(300), near(300), near(300), near(300)]).median;
-        // An interpreter needs longer for a load than any cache, and has no cache to flush.
+        // An instruction interpreter (user-mode emulation) takes longer for a load than any cache, and has no cache to flush.
         if near > 5.0 {
             println!("skipped: a load from the nearest cache takes {near} ns here");
             return;
         }
-        assert!(flushed > 3.0 * near, "{flushed} ns a load after a flush, {near} ns without");
+        assert!(flushed > 3.0 * near, "{flushed} ns per load after a flush, {near} ns without");
     }
 }

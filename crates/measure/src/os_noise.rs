@@ -16,21 +16,21 @@ pub struct Block {
     /// The machine's noise floor: the relative difference between two runs of the same work, measured together with a
     /// block.
     pub floor: Option<f64>,
-    /// The 95th percentile of the same work's time divided by its median: 1 if it always takes the same time. The worst
-    /// CPU counts.
+    /// The 95th percentile of the duration of repeated identical work divided by its median: 1 if the work always takes
+    /// the same time. The worst CPU counts.
     #[serde(skip)]
     pub work_p95: Option<f64>,
     /// Share of time that the kernel, its interrupts and other tasks steal from a thread that never sleeps, on the
     /// worst CPU; absent if its cause is unknown.
     pub taken_by_os: Option<f64>,
-    /// The same for time stolen below the kernel, by the hypervisor or the firmware.
+    /// Like `taken_by_os`, but for time stolen below the kernel, by the hypervisor or the firmware.
     pub taken_below: Option<f64>,
-    /// The same for any cause.
+    /// Like `taken_by_os`, but for any cause.
     pub taken: Option<f64>,
     /// 99th percentile of wake-up latency under SCHED_OTHER over all CPUs, seconds.
     pub wakeup_p99: Option<f64>,
-    /// The variation of the core clock: the difference of its 95th and 5th percentile, relative to its median, on the
-    /// worst CPU.
+    /// The variation of the core clock: the difference between its 95th and 5th percentiles, relative to its median, on
+    /// the worst CPU.
     pub clock_spread: Option<f64>,
 }
 
@@ -44,7 +44,7 @@ impl Block {
     }
 }
 
-/// Duration of the spinning part of a block; the other parts are waking up and working.
+/// Duration of the spinning part of a block; the other parts measure wake-ups and repeated work.
 const SPIN: Duration = Duration::from_millis(60);
 /// Number of wake-ups, a millisecond apart.
 const WAKES: usize = 120;

@@ -38,7 +38,7 @@ mod tests {
         assert_eq!(delay_ns("12345"), None);
         let Some(before) = total_seconds() else { return };
         let cpu = os::current_cpu().unwrap();
-        // Runs until each thread has had some CPU time: then one waited while the other ran, regardless of delays.
+        // Runs until each thread has had some CPU time, so one thread must have waited while the other ran, regardless of delays.
         crate::thread_group::run(&[cpu, cpu], |member| {
             member.wait();
             let enough = std::time::Duration::from_millis(30);

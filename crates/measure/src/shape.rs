@@ -17,21 +17,21 @@ use crate::thread_group::{self, Member};
 use crate::watch::ns_since;
 use rounds::{Round, disjoint, ordered, pairs_of, partner, rounds_of};
 
-/// Rounds per block, with two hand-overs per round: 1 µs on one core, 20 µs between packages. The fastest block counts.
+/// Rounds per block, with two hand-overs each: 1 µs on one core, 20 µs between packages. The fastest block counts.
 const ROUNDS: u64 = 50;
 /// Blocks per pair.
 const BLOCKS: u64 = 4;
 /// Warm-up rounds, until the line has arrived.
 const WARM_UP: u64 = 5;
-/// Time for which a side waits for the other, which may not be running: a hundred times the duration of a pair.
+/// Time for which a side waits for the other, which may not be running: a hundred times the time that a pair takes.
 const WAIT: Duration = Duration::from_micros(400);
-/// The same for all rounds together, if there are few rounds, so that a late thread does not lose a pair.
+/// The maximum wait in all rounds together, if there are few rounds, so that a late thread does not lose a pair.
 const WAIT_OF_ALL: Duration = Duration::from_millis(6);
-/// Maximum number of rounds of the tournament. With more CPUs, a sample of the pairs is measured, with the same number
-/// for each CPU, followed by the suspicious pairs found in the sample.
+/// Maximum number of rounds of the tournament. With more CPUs, only a sample of the pairs is measured, with the same
+/// number of pairs for each CPU, followed by the suspicious pairs found in the sample.
 const MOST_ROUNDS: usize = 127;
 /// Maximum number of differences examined: the most frequent differences of CPU numbers between near pairs in a sample.
-/// The same limit applies to the CPUs in such pairs.
+/// The limit also applies to the CPUs in such pairs.
 const MOST_STEPS: usize = 3;
 const MOST_SUSPECTS: usize = 24;
 /// Suspicious pairs added to a sample, per CPU.
@@ -51,8 +51,8 @@ const AS_NEAR: f64 = 1.5;
 const FEW_PAIRS: usize = 6;
 /// Disjoint pairs are tested at the same time, at most this many times per placement check.
 const MOST_BATCHES: usize = 3;
-/// Time for which a loop runs by itself or together with the other loop: long compared with reading the clock, short
-/// compared with a hypervisor's time slice.
+/// Time for which a loop runs by itself or together with the other loop: long compared with the time to read the clock,
+/// short compared with a hypervisor's time slice.
 const WINDOW: Duration = Duration::from_micros(60);
 /// Number of repetitions of three windows (one CPU, the other, both), after one warm-up window.
 const TURNS: u32 = 3;
@@ -64,18 +64,18 @@ const NUMBERS: (u64, u64) = (100_003, 100_035);
 const MOST_COST: f64 = 0.015;
 /// Minimum time between two placement checks.
 const APART: Duration = Duration::from_millis(400);
-/// The same while observing a machine in use, and the share of one CPU's time for placement checks.
+/// The same while a machine in use is observed, and the share of one CPU's time for placement checks.
 const APART_BESIDE: Duration = Duration::from_secs(10);
 const MOST_BESIDE: f64 = 0.0004;
 /// CPUs with at least this utilization are not idle.
 const IDLE: f64 = 0.2;
-/// Time for threads to start, during which they spin, and the same while observing. A thread that starts later loses its
-/// pairs.
+/// Time for threads to start, during which they spin, and the same while a machine in use is observed. A thread that
+/// starts later loses its pairs.
 const LEAD: Duration = Duration::from_micros(600);
 const LEAD_BESIDE: Duration = Duration::from_micros(300);
 /// The additional time per thread.
 const LEAD_EACH: Duration = Duration::from_micros(30);
-/// Maximum number of placement checks saved while observing.
+/// Maximum number of saved placement checks while a machine in use is observed.
 const MOST_KEPT: usize = 120;
 
 /// A line that two CPUs hand over, with no other data near it.
@@ -91,7 +91,7 @@ pub struct Looker {
     /// The planned duration of the run.
     planned: Duration,
     rounds: Vec<Round>,
-    /// The index of each pair among the pairs of the placement checks, and of its line.
+    /// The index of each pair, both among the pairs of the placement checks and among the lines.
     at: BTreeMap<(usize, usize), usize>,
     lines: Vec<Line>,
     /// The page from which all CPUs load, with a cycle through all its lines, if lines can be flushed.
@@ -172,7 +172,7 @@ impl Looker {
         thread_group::run_after(lead + LEAD_EACH * cpus.len() as u32, cpus, work)
     }
 
-    /// Sets the length of the run, which begins with a placement check.
+    /// Sets the planned duration of the run, which begins with a placement check.
     pub fn planned(self, seconds: f64) -> Self {
         Self { planned: Duration::from_secs_f64(seconds.clamp(0.0, 1e6)), ..self }
     }
@@ -187,7 +187,7 @@ impl Looker {
         self.looks.looks.len()
     }
 
-    /// Whether it is empty.
+    /// Whether no placement checks were made.
     pub fn is_empty(&self) -> bool {
         self.looks.looks.is_empty()
     }
@@ -421,8 +421,8 @@ fn time_loads(page: usize) -> f64 {
     let page = page as *const u8;
     let lines = base_page() as usize / LINE;
     let time = |_| {
-        // SAFETY: the page outlives the group of threads, is only read, and its lines are a cycle of addresses within it;
-        // lines can be flushed; otherwise, there would be no page.
+        // SAFETY: the page outlives the group of threads, is only read, and its lines are a cycle of addresses within
+        // it. The page exists only if lines can be flushed.
         unsafe { kernels::evict::evict(page, base_page() as usize) };
         let from = Instant::now();
         // SAFETY: as above.

@@ -9,11 +9,11 @@ use os::pin::Pinned;
 /// One member of a group.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Member {
-    /// Its index in the group, from 0.
+    /// The member's index in the group, from 0.
     pub index: usize,
-    /// Its CPU.
+    /// The member's CPU.
     pub cpu: u32,
-    /// Whether it could be pinned to its CPU.
+    /// Whether the thread could be pinned to its CPU.
     pub pinned: bool,
     /// The common start time. Spin until then with [`Member::wait`].
     pub start: Instant,
@@ -36,10 +36,10 @@ impl Member {
 /// Stack size of a group's threads, which is small because there may be hundreds and each needs little.
 const STACK: usize = 256 << 10;
 
-/// Runs `work` on one thread pinned to each of `cpus`, all at the same time, and returns the results in order. A thread
-/// that could not be started or that panicked leaves `None`.
+/// Runs `work` on one thread pinned to each of `cpus`, all at the same time, and returns the results in order. The
+/// result of a thread that could not be started or that panicked is `None`.
 pub(crate) fn run<T: Send>(cpus: &[u32], work: impl Fn(Member) -> T + Sync) -> Vec<Option<T>> {
-    // Threads start and pin themselves before the deadline: 3 ms and 60 µs per thread.
+    // Threads start and pin themselves before the deadline, which allows 3 ms and 60 µs per thread.
     run_after(Duration::from_micros(3_000 + 60 * cpus.len() as u64), cpus, work)
 }
 

@@ -9,10 +9,10 @@ use record::Mark;
 /// Adds timed for one clock reading: about 10 µs, short compared with any sample.
 const LOOK_ADDS: u64 = 32_768;
 
-/// Number of readings, of which the fastest counts, so that an interruption does not look like a slow clock.
+/// Number of readings, of which the fastest counts, so that an interruption is not mistaken for a slow clock.
 const LOOKS: usize = 3;
 
-/// Maximum difference of the clock before and after a sample; if it differs by more, the clock changed.
+/// Maximum difference between the clocks before and after a sample; beyond this, the clock counts as changed.
 const CLOCK_MOVED: f64 = 0.01;
 
 /// Nanoseconds since `from`.
@@ -81,7 +81,7 @@ pub fn ticks_a_second() -> f64 {
 /// A sample with its observations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Watched {
-    /// Its duration, ns.
+    /// The sample's duration, ns.
     pub ns: f64,
     /// The core clock during the sample, Hz: the mean of the readings before and after.
     pub clock_hz: f64,

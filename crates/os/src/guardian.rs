@@ -118,7 +118,7 @@ impl Guardian {
         }
     }
 
-    /// Its PID.
+    /// The guardian's PID.
     pub fn pid(&self) -> i32 {
         self.pid
     }
@@ -133,7 +133,7 @@ impl Guardian {
     ///
     /// # Errors
     ///
-    /// No descriptor is left.
+    /// No file descriptor is available.
     pub fn teller(&self) -> io::Result<impl Fn(i32) + Send + use<>> {
         let lifeline = self.lifeline.try_clone()?;
         Ok(move |number| tell(&lifeline, number))

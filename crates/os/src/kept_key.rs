@@ -14,7 +14,7 @@ use crate::whole_file::Writer;
 pub const NAME: &str = "redaction.key";
 /// Maximum length of a key: one line.
 const MOST_BYTES: u64 = 1024;
-/// Permissions of others.
+/// The permission bits of the group and of other users.
 const OTHERS: u32 = 0o077;
 
 /// A key generated for one call only.

@@ -107,7 +107,7 @@ impl Mapping {
         Ok(unsafe { madvise(self.start.cast(), self.bytes, Advice::LinuxPopulateWrite) }?)
     }
 
-    /// First byte.
+    /// The address of the first byte.
     pub fn start(&self) -> *mut u8 {
         self.start
     }

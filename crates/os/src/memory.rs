@@ -10,7 +10,7 @@ use crate::thread::check_result;
 /// `mbind` mode: allocate on the given nodes only.
 const MPOL_BIND: libc::c_long = 2;
 
-/// `set_mempolicy` mode: page by page over the given nodes.
+/// `set_mempolicy` mode: pages are allocated alternately on the given nodes.
 const MPOL_INTERLEAVE: libc::c_long = 3;
 
 /// The mode of a memory policy: interleaved over the nodes, or only from the nodes.

@@ -90,9 +90,9 @@ impl Placement {
 
 /// The node of each page, from `ask`; pages without an answer are queried again after a `read`.
 ///
-/// NUMA balancing occasionally makes pages inaccessible, to detect which CPU reads them next, and moves some. Some
-/// kernels do not report the node of such a page, and none reports the node of a page that is being moved; the next
-/// read restores it. This affects a whole huge page at a time, which may be all memory of a small part.
+/// NUMA balancing occasionally makes pages inaccessible, to detect which CPU reads them next, and moves some. Some kernels do not report
+/// the node of such a page, and none reports the node of a page that is being moved; after the next read, the node is reported again. This
+/// affects whole huge pages at a time, which may be all memory of a small part.
 fn nodes_of(
     pages: &[*const u8],
     ask: impl Fn(&[*const u8]) -> io::Result<Vec<i32>>,
@@ -132,11 +132,11 @@ mod tests {
             };
             Ok(asked.iter().map(node).collect())
         };
-        let read = |page: *const u8| assert!(hidden.borrow_mut().remove(&page), "read although it was told");
+        let read = |page: *const u8| assert!(hidden.borrow_mut().remove(&page), "node already reported");
         assert_eq!(nodes_of(&pages, ask, read).unwrap(), [1, 1, 1, -libc::ENOENT]);
         assert!(hidden.borrow().is_empty());
         let refused = |_: &[*const u8]| Err(io::Error::from_raw_os_error(libc::ENOSYS));
-        assert!(nodes_of(&pages, refused, |_| panic!("read although nothing can be told")).is_err());
+        assert!(nodes_of(&pages, refused, |_| panic!("read although no node is reported")).is_err());
     }
     use crate::mapping::Page;
 

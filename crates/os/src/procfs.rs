@@ -15,16 +15,16 @@ pub fn numbers(folder: impl AsRef<Path>) -> impl Iterator<Item = i32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// The contents of `/proc/PID/stat`, or of a thread's (proc_pid_stat(5)).
+/// The contents of `/proc/PID/stat`, or of the stat file of a thread (proc_pid_stat(5)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stat {
-    /// Its name as stored by the kernel: at most 15 arbitrary bytes.
+    /// The process's name as stored by the kernel: at most 15 arbitrary bytes.
     pub name: String,
     /// R running or ready, S waiting, D waiting for a disk, T stopped, t stopped by a debugger, Z and X ended.
     pub state: char,
-    /// Its parent process.
+    /// The PID of the parent process.
     pub parent: i32,
-    /// Its process group.
+    /// The ID of the process group.
     pub group: i32,
     /// Page faults without and with I/O.
     pub faults: (u64, u64),
@@ -32,15 +32,15 @@ pub struct Stat {
     pub ticks: (u64, u64),
     /// The CPU time of children that ended and were reaped.
     pub ended_ticks: (u64, u64),
-    /// Its nice value.
+    /// The nice value.
     pub nice: i32,
     /// Threads of its process.
     pub threads: u64,
-    /// Its start time, in ticks since boot. PID and start time together identify a process uniquely.
+    /// The start time, in ticks since boot. PID and start time together identify a process uniquely.
     pub started: u64,
     /// The CPU on which it last ran.
     pub cpu: Option<u32>,
-    /// Its scheduling policy (sched(7)).
+    /// The scheduling policy (sched(7)).
     pub policy: u64,
     /// The real-time priority: 1 to 99, or 0 without one.
     pub priority: u64,
@@ -140,7 +140,7 @@ pub struct CpuTicks {
 }
 
 impl CpuTicks {
-    /// Busy on this machine: all ticks except idle, I/O wait and steal.
+    /// The busy ticks on this machine: all ticks except idle, I/O wait and steal.
     pub fn busy(&self) -> u64 {
         [self.system, self.irq, self.softirq].into_iter().fold(self.user, u64::saturating_add)
     }

@@ -39,7 +39,7 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, _: *mut libc::c_vo
     if command <= 0 {
         return heed(signal);
     }
-    // SAFETY: the kernel passes its own siginfo; kill takes numbers and is async-signal-safe.
+    // SAFETY: the kernel passes its own siginfo; kill only takes integers and is async-signal-safe.
     unsafe {
         // A terminal also signals the command, but when it closes, it first signals the leader of the session.
         let from_terminal = !info.is_null() && (*info).si_code == libc::SI_KERNEL;
@@ -56,7 +56,7 @@ fn is_repeated() -> bool {
     let last = LAST.load(Ordering::Relaxed);
     let is_repeated = last != 0 && now.saturating_sub(last) < ONE_MOMENT;
     if !is_repeated {
-        // A repetition from a held key after that time counts as a second signal.
+        // Repetitions do not update the time, so a key held for longer than that counts as a second signal.
         LAST.store(now, Ordering::Relaxed);
     }
     is_repeated

@@ -81,7 +81,7 @@ pub fn set_fifo(priority: i32) -> io::Result<()> {
 }
 
 /// The remedy if SCHED_FIFO is refused. With CONFIG_RT_GROUP_SCHED, a version 1 cgroup starts without a real-time
-/// budget, and the kernel then refuses it even to root (sched-rt-group.rst).
+/// budget, and the kernel then refuses SCHED_FIFO even to root (sched-rt-group.rst).
 pub fn fifo_remedy() -> Text {
     if crate::is_root() {
         text!(

@@ -23,7 +23,7 @@ pub fn is_ours(owner: u32) -> bool {
 /// Whether anyone other than root and this user may change the file at a path, because a directory or link in the path
 /// belongs to another user or is writable by everyone.
 pub fn others_may_change(path: &Path) -> bool {
-    // In a user namespace, root has only the permissions of the user who created it, and most owners have no UID.
+    // In a user namespace, root has only the permissions of the user who created the namespace, and most owners have no UID there.
     let users = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
     if !users.is_empty() && !users.split_whitespace().eq(["0", "0", "4294967295"]) {
         return false;

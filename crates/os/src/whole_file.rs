@@ -31,7 +31,7 @@ pub struct CannotWrite {
 pub struct Writer {
     /// The program's own directory.
     pub own: Option<PathBuf>,
-    /// Its owner, if different from the current user.
+    /// The directory's owner, if different from the current user.
     pub owner: Option<Invoker>,
 }
 
@@ -153,9 +153,8 @@ impl Writer {
         self.own.as_ref().is_some_and(|own| path.starts_with(own))
     }
 
-    /// Whether it is a device or a pipe, which is written to rather than
-    /// replaced. None is expected in our own directory,
-    /// where a pipe would block us.
+    /// Whether the path is a device or a pipe, which is written to rather than replaced. Neither is expected in our own
+    /// directory, where a pipe would block us.
     fn is_written_to(&self, path: &Path) -> std::io::Result<bool> {
         match is_special(path) {
             true if self.is_own(path) => Err(Error::other(text!("it is not a regular file").to_string())),
@@ -234,8 +233,8 @@ fn is_old(data: &Metadata) -> bool {
     age.is_some_and(|age| age > Duration::from_secs(2))
 }
 
-/// An empty temporary file in `folder`, locked, as readable as the user's other files. The error is that of the system,
-/// because the name of a temporary file would only confuse.
+/// An empty temporary file in `folder`, locked, with the same permissions as the user's other files. The error is that
+/// of the system, because the name of a temporary file would only be confusing.
 fn temporary(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
     clear_killed(folder, UNFINISHED);
     let mut system = None;
@@ -254,7 +253,7 @@ fn numbered(path: &Path, number: u32) -> PathBuf {
     path.with_file_name(format!("{stem}-{number}{ending}"))
 }
 
-/// The target of a symbolic link, which is replaced as by a shell redirection.
+/// The target of a symbolic link, which is replaced as in a shell redirection.
 fn behind_links(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
     // The kernel follows at most 40 links.
@@ -304,7 +303,7 @@ fn is_pipe(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|data| data.file_type().is_fifo())
 }
 
-/// Whether it is a device or a pipe (/dev/stdout, /dev/null).
+/// Whether the path is a device or a pipe (/dev/stdout, /dev/null).
 fn is_special(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|data| !data.is_file() && !data.is_dir())
 }

@@ -13,7 +13,7 @@ use crate::{Disturbed, LayerPasses, Pass, Timings};
 
 /// Maximum relative standard deviation of passes on an idle machine, as in the published comparison.
 const STEADY: f64 = 0.003;
-/// Maximum difference between the clocks before and after a slice if the clock counts as unchanged.
+/// Maximum difference between the clocks before and after a slice at which the clock counts as unchanged.
 const CLOCK_MOVED: f64 = 0.01;
 
 /// The results of all layers that ran; those of guests include the kind of KVM.
@@ -206,7 +206,7 @@ mod tests {
             (m.detail.get(detail::CRC32), m.detail.get(detail::INTERRUPTS_PER_S)),
             (Some("000000ab"), Some(333.3333))
         );
-        assert!(!m.detail.has(detail::MIGRATIONS_PER_S), "what was not counted is not 0");
+        assert!(!m.detail.has(detail::MIGRATIONS_PER_S), "an uncounted value must be missing, not 0");
         assert_eq!(m.doubt, None);
         assert_eq!(m.labels.word(Label::Bound), Some("cpu 1"));
     }

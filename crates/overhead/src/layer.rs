@@ -6,7 +6,7 @@ use std::ops::Range;
 use record::Unavailable;
 use serde::{Deserialize, Serialize};
 
-/// The layer that repeats the user program; any difference from the first one is noise.
+/// The layer that repeats the user program; any difference from the first run is noise.
 pub const AGAIN: &str = "user again";
 /// The prefix of a guest's layers.
 const GUEST: &str = "guest";
@@ -34,7 +34,7 @@ pub struct Pass {
     pub crc: u32,
     /// The routine's offset in its page.
     pub page_offset: u16,
-    /// The CPU at the start. A guest's CPU number is unrelated to the host's.
+    /// The CPU at the start. A guest's CPU number is unrelated to that of the host.
     #[serde(skip)]
     pub cpu_from: Option<u32>,
     /// The CPU at the end.

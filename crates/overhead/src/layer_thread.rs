@@ -129,7 +129,7 @@ impl<S: 'static> LayerThread<S> {
             unsafe { libc::pthread_kill(thread.as_pthread_t(), patience.interrupt) };
         }
         let end = if matches!(answer.recv_timeout(GRACE), Err(RecvTimeoutError::Timeout)) {
-            // It hangs in the kernel: if detached, it ends with the process.
+            // The thread hangs in the kernel; once detached, it ends together with the process.
             self.thread = None;
             text!("the guest cannot be stopped")
         } else {

@@ -74,8 +74,8 @@ struct Runner {
 ///
 /// # Errors
 ///
-/// A layer ran different bytes than the others or at a different page offset, or counted a different number of primes;
-/// the error is one line with the reason. In this case, no result of the run may be shown.
+/// A layer ran different code from the other layers or ran it at a different page offset, or counted a different number
+/// of primes; the error is one line with the reason. In this case, no result of the run may be shown.
 pub fn run_rounds(
     layers: Vec<Box<dyn Layer>>,
     effort: Effort,
@@ -136,8 +136,8 @@ impl Effort {
         }
     }
 
-    /// Whether the available time is over after this many passes with this total duration, because other processes may
-    /// have slowed them down.
+    /// Whether the available time is over after this many passes with this total duration. This may be the case earlier
+    /// than planned because other processes slowed down the passes.
     fn is_over(self, rounds: usize, elapsed: f64) -> bool {
         match self {
             Effort::Rounds(_) => false,

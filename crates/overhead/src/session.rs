@@ -21,11 +21,11 @@ use crate::whole_guest::{self, WholeGuest};
 /// The guests to time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guests<'a> {
-    /// None.
+    /// No guests.
     None,
     /// Guests directly on KVM, without other software.
     Kvm,
-    /// These guests, and a whole guest under QEMU.
+    /// Guests directly on KVM, and a whole guest under QEMU.
     Whole {
         /// The guest's kernel; `None` for the running one.
         kernel: Option<&'a Path>,
@@ -38,7 +38,7 @@ pub enum Guests<'a> {
 /// The request for a session.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
-    /// This machine.
+    /// The machine on which the session runs.
     pub machine: &'a Machine,
     /// The CPUs on which an unpinned program may run.
     pub cpus: &'a CpuList,
@@ -59,7 +59,7 @@ pub struct Request<'a> {
 /// The smallest quota, in CPUs, with which a slice fits into a quota period (100 ms by default).
 const LEAST_QUOTA: f64 = 0.2;
 
-/// Progress.
+/// The progress of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The kernel module is built and loaded.
@@ -72,7 +72,7 @@ pub enum Event {
     Portions(usize, usize),
 }
 
-/// The outcome.
+/// The outcome of a session.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// The results of every layer that ran.

@@ -40,7 +40,7 @@ impl RestoreOutcome {
         matches!(self, RestoreOutcome::Back | RestoreOutcome::WasBack | RestoreOutcome::Gone)
     }
 
-    /// Whether our value is still in effect.
+    /// Whether the value that linespeed set is still in effect.
     pub fn is_refused(&self) -> bool {
         matches!(self, RestoreOutcome::Refused(_))
     }
@@ -104,7 +104,7 @@ fn write_change(
         return Ok(WriteOutcome::Set);
     }
     if !change.syntax.are_equal(&now, &change.old) {
-        // An unrequested value must not remain. If it does, it must still be restored.
+        // A value that was not requested must not remain. If it does, it must still be restored.
         let _ = files.write(&change.path, &change.old);
         if !change.read_current(files).is_ok_and(|now| change.syntax.are_equal(&now, &change.old)) {
             return Ok(WriteOutcome::NotKept(now));

@@ -54,7 +54,7 @@ pub enum Error {
         /// Whether other knobs had been set and are restored.
         restored: bool,
     },
-    /// An earlier session's values persist on request, with the owner of that session.
+    /// Values of an earlier session persist on request; the text names the owner of that session.
     #[error("knobs are already set: {0}; restore them first: linespeed quiet --restore")]
     Standing(String),
     /// Leftover settings of an earlier session cannot be restored.

@@ -140,7 +140,7 @@ impl Knob {
             Inspect::With(inspect, _) => inspect(self, context),
             Inspect::Unknown => Ok(None),
         });
-        // Objections to setting it do not matter if it need not be set.
+        // Objections to setting the knob do not matter if it need not be set.
         match self.disputed.filter(|_| inspection.steadier.is_some()) {
             Some(disputed) => inspection.note(disputed),
             None => inspection,
@@ -156,7 +156,7 @@ impl Knob {
             Inspect::File(file) => self.file_towards(context, file, value),
             Inspect::Words(words) => self.words_towards(context, words, value, cpus),
             Inspect::With(_, Some(set_to)) => set_to(self, context, value, cpus),
-            // These knobs only have the steadier value.
+            // These knobs can only be set to the steadier value.
             Inspect::With(_, None) | Inspect::Unknown => return self.inspect(context),
         })
     }
@@ -361,11 +361,11 @@ impl<'a> KnobContext<'a> {
 /// The current state of a knob.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inspection {
-    /// Its current value, in words.
+    /// The knob's current value, in words.
     pub now: Text,
     /// The steadier value; `None` if it is already steady, or if there is no steadier value.
     pub steadier: Option<Text>,
-    /// Its state.
+    /// The knob's state.
     pub state: State,
     /// How to set the knob.
     pub adjustment: Adjustment,
@@ -465,12 +465,12 @@ impl Inspection {
         }
     }
 
-    /// This machine does not have it.
+    /// The inspection of a knob that this machine does not have.
     pub fn absent(why: impl Into<Text>) -> Self {
         Self { state: State::Absent(why.into()), ..Self::steady("-") }
     }
 
-    /// It could not be read.
+    /// The inspection of a knob that could not be read.
     pub fn unseen(refusal: &Refusal) -> Self {
         Self { state: State::Unseen(refusal.to_string().into()), ..Self::steady("?") }
     }

@@ -85,7 +85,7 @@ pub(crate) fn group_values(changes: &[Change], written: &[WriteOutcome]) -> Vec<
             WriteOutcome::Set => None,
             WriteOutcome::NotKept(now) => Some(text!("the kernel accepts the value but keeps {now}")),
             WriteOutcome::Refused(why) => Some(why.clone().into()),
-            WriteOutcome::Gone => Some(text!("the file is gone, along with its CPU or device")),
+            WriteOutcome::Gone => Some(text!("the file was removed with its CPU or device")),
             WriteOutcome::Changed(now) => Some(text!("another process has set it to {now}")),
         };
         let Some(knob) = crate::knobs::find(&change.knob).map(|knob| knob.name) else { continue };

@@ -78,7 +78,7 @@ fn put_back(
     mut journal: Journal,
     contents: JournalContents,
 ) -> Result<Vec<(Change, RestoreOutcome)>, Error> {
-    // CPUs are returned before the offline ones among them come online again.
+    // Reserved CPUs are returned before those that are offline are brought online again.
     let undo = |compound: &CompoundChange| {
         let refused = |error: CompoundError| RestoreOutcome::Refused(error.to_string());
         (compound.as_change(), compound.undo().map_or_else(refused, |()| RestoreOutcome::Back))

@@ -1,7 +1,6 @@
-//! Settings that linespeed has already made on this machine, and their owner: this user's settings, from journal and
-//! lock, or root's settings, because every user may read root's
-//! journal. Only one session exists at a time, so the existing settings
-//! determine what another session may do.
+//! Settings that linespeed has already made on this machine, and their owner. They are either this user's settings,
+//! from the journal and the lock, or root's settings, because every user may read root's journal. Only one session
+//! exists at a time, so the existing settings determine what another session may do.
 
 use std::fmt;
 use std::path::Path;
@@ -121,7 +120,7 @@ impl Standing {
         matches!(self.left, Ok(Leftover::Nothing)) && self.holder.is_none()
     }
 
-    /// As JSON.
+    /// The settings as JSON.
     pub fn to_json(&self, files: &dyn Files) -> Value {
         let left = match &self.left {
             Ok(left) => left,

@@ -24,7 +24,7 @@ pub enum Purpose {
 /// The wanted settings.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
-    /// Knobs by name; empty for all undisputed ones.
+    /// The names of the knobs; empty for all undisputed knobs.
     pub names: &'a [&'static str],
     /// The purpose.
     pub purpose: Purpose,

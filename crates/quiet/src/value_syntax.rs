@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn a_value_is_what_is_in_force() {
         assert_eq!(ValueSyntax::Chosen.parse("always [madvise] never\n").as_deref(), Some("madvise"));
-        assert_eq!(ValueSyntax::Chosen.parse("always madvise never"), None, "nothing says which is in force");
+        assert_eq!(ValueSyntax::Chosen.parse("always madvise never"), None, "no choice is marked as current");
         assert_eq!(ValueSyntax::Word.parse(" performance\n").as_deref(), Some("performance"));
         assert_eq!(ValueSyntax::Word.parse("\n"), None);
         assert_eq!(ValueSyntax::CpuMask.parse("zz"), None);

@@ -31,7 +31,7 @@ pub struct Baseline {
 pub struct ClassBaseline {
     /// A short description of these machines.
     pub name: String,
-    /// The number of machines behind the medians.
+    /// The number of machines from which the medians were computed.
     pub machines: u32,
     /// The record of the machine closest to the medians: its inventory and settings represent the class.
     pub record: Record,
@@ -56,7 +56,7 @@ pub struct ClassFigure {
     pub labels: Labels,
     /// Number of machines with this result.
     pub machines: u32,
-    /// The median of these machines.
+    /// The median over these machines.
     pub median: f64,
     /// The robust standard deviation of the logarithms across machines (0.01 is 1 %); absent if there are too few
     /// machines.
@@ -64,7 +64,7 @@ pub struct ClassFigure {
 }
 
 impl Baseline {
-    /// Whether JSON text is a baseline and not a record: only a baseline has its version number.
+    /// Whether a JSON text is a baseline instead of a record: only a baseline contains the key `baseline`.
     pub fn is_in(text: &[u8]) -> bool {
         #[derive(Deserialize)]
         struct Head {

@@ -39,7 +39,7 @@ pub enum BoundBy {
     Stolen,
     /// Its threads wait for locks or for each other.
     Lock,
-    /// Its share of the caches.
+    /// The capacity of the caches available to it.
     Cache,
     /// Its own threads running together: they share cache lines or spin on a lock.
     OwnThreads,
@@ -93,7 +93,7 @@ pub enum BoundKind {
     MemoryMapping,
     /// Switches between threads and processes.
     ContextSwitches,
-    /// `syscall-` and the name of a system call without a kind, or a kind written by another version.
+    /// `syscall-` followed by the name of a system call that belongs to no kind above, or a kind written by another version.
     #[serde(untagged)]
     #[strum(default)]
     Other(String),
@@ -120,7 +120,7 @@ impl BoundBy {
             BoundBy::Cache => text!("the caches"),
             BoundBy::OwnThreads => text!("its own threads"),
             BoundBy::Clock => text!("a reduced clock"),
-            BoundBy::Idle => text!("no work"),
+            BoundBy::Idle => text!("a lack of work"),
             BoundBy::Unknown => text!("an unknown cause"),
             BoundBy::Other(word) => text!("{word}", word = word.clone()),
         }

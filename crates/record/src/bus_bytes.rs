@@ -3,17 +3,17 @@
 
 use crate::{Label, Measurement, Record, detail, metrics};
 
-/// The lowest and highest possible bus traffic, B/s. `stream` has the bytes that the program counts; `bus` has the traffic if every stored
-/// line is read first. The two limits are equal if no line was read first, and span the whole range if the number of lines read first was
-/// not measured or is in doubt.
+/// The lowest and highest possible bus traffic, B/s. `stream` contains the bytes that the program counts; `bus` also includes a read of
+/// every stored line. The limits follow from the measured share of lines not read first; if it was not measured or is in
+/// doubt, they are the rates of `stream` and `bus`.
 pub fn bus_bytes(record: &Record, stream: &Measurement, bus: &Measurement) -> (f64, f64) {
     let (least, most) = write_allocate_avoided(record, stream).unwrap_or((0.0, 1.0));
     let carried = |avoided: f64| bus.value() - avoided * (bus.value() - stream.value());
     (carried(most), carried(least))
 }
 
-/// The share of lines that the same number of threads overwrote without reading them first, with its interval, clamped to the range of a
-/// share. `None` if the result is in doubt.
+/// The interval of the share of lines that the same number of threads overwrote without reading them first, clamped to 0 to 1. `None` if
+/// the result is in doubt.
 pub fn write_allocate_avoided(record: &Record, bandwidth: &Measurement) -> Option<(f64, f64)> {
     let threads = bandwidth.labels.count(Label::Threads)?;
     let known = record
@@ -65,7 +65,7 @@ mod tests {
         assert!(near((whole.0, whole.0), 30e9) && near((whole.1, whole.1), 40e9), "{whole:?}");
         assert!(near(between(&knowing(0.5), 4), 35e9));
         assert!(near(between(&knowing(0.0), 4), 40e9) && near(between(&knowing(1.0), 4), 30e9));
-        assert_eq!(between(&knowing(0.5), 1), whole, "one thread stores as its own core does");
+        assert_eq!(between(&knowing(0.5), 1), whole, "measured with 4 threads instead of 1");
         let mut doubtful = knowing(0.5);
         doubtful.measurements[0].doubt = Some("two ways disagree".into());
         assert_eq!(between(&doubtful, 4), whole);

@@ -1,4 +1,4 @@
-//! Types for a machine compared with its baseline; `diagnose` finds the deviations.
+//! Types for the comparison of a machine with its baseline; `diagnose` finds the deviations.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -45,7 +45,7 @@ pub enum Outcome {
 pub struct Check {
     /// The outcome.
     pub outcome: Outcome,
-    /// Facts that differ, most important first; if the baseline is of another class, the facts of the class.
+    /// Facts that differ, most important first; if the baseline is of another class, only facts that define the class.
     pub facts: Vec<FactOff>,
     /// Facts in the baseline that could not be read here.
     pub not_seen: Vec<FactOff>,
@@ -105,7 +105,7 @@ pub struct Figure {
     pub speed: f64,
     /// The 95 % interval of `speed`, from the intervals of both values.
     pub interval: Option<(f64, f64)>,
-    /// The share beyond which the result counts as slower.
+    /// The loss of speed, as a share, beyond which the result counts as slower.
     pub bound: f64,
     /// Whether the result is slower: the whole interval is beyond the bound.
     pub slow: bool,

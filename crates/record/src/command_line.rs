@@ -79,15 +79,15 @@ impl CommandLine {
         command
     }
 
-    /// From the words of a command, as started.
+    /// Reads a command from its words, as it was started.
     pub fn from_words<'w>(words: impl Iterator<Item = &'w str>) -> Self {
         let mut command = Self::default();
         command.name = command.unwrap(words.map(str::to_owned).collect(), true, 0);
         command
     }
 
-    /// The command line above an output, if it can have produced that output: one of these programs, or a loop around
-    /// one.
+    /// The command line above an output, if it can have produced that output because it runs one of these programs, possibly
+    /// in a loop.
     pub fn above(command: Option<&str>, programs: &[&str]) -> Self {
         let line = command.map(Self::read).unwrap_or_default();
         if programs.contains(&line.program()) { line } else { Self::default() }
@@ -197,7 +197,7 @@ impl CommandLine {
 
     /// Removes wrappers that run another program, notes their effect, and returns the rest in its comparable form.
     fn unwrap(&mut self, mut words: Vec<String>, first: bool, depth: usize) -> String {
-        // Bounded: in practice, commands have only a few wrappers.
+        // The number is limited, because real commands have only a few wrappers.
         for _ in 0..MOST_WRAPPERS {
             let assignments = words.iter().take_while(|word| is_assignment(word)).count();
             self.conditions.extend(words.drain(..assignments));

@@ -1,4 +1,4 @@
-//! Observations of a command's run beyond its results: the types of the details of `workload.time` in a record of `linespeed stat`.
+//! Observations made during a command's run: the types of the details of `workload.time` in a record of `linespeed stat`.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ pub struct Looks {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Waits {
-    /// All such threads.
+    /// All threads that waited for this cause.
     pub threads: u64,
     /// Threads that ran on a CPU since the previous sample: they wait repeatedly, not once for a long time.
     pub again: u64,
@@ -52,10 +52,10 @@ pub struct Waits {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct LockWaits {
-    /// Total time that threads were blocked in futexes between two runs, s; threads that never ran are waiting for work.
+    /// Total time that threads were blocked on locks, s. Waits after which a thread did not run are excluded: it may wait for work.
     pub blocked: f64,
-    /// The part of `blocked` that is certainly due to a mutex: the kernel shows that the futex was expected to be
-    /// locked with waiters.
+    /// The part of `blocked` that is certainly due to a mutex: the arguments of the futex call show that the thread expected
+    /// it to be locked with waiters.
     pub mutex: f64,
     /// Total time that the process's threads were running or ready to run, s.
     pub active: f64,
@@ -76,9 +76,9 @@ pub enum ProbeKind {
     Bandwidth,
     /// The command ran next to a program that fills the last-level cache.
     Cache,
-    /// The command ran on fewer CPUs: its time.
+    /// The command ran on fewer CPUs; the effect refers to its wall time.
     FewerCpus,
-    /// The command ran on fewer CPUs: its CPU time.
+    /// The command ran on fewer CPUs; the effect refers to its CPU time.
     FewerCpusTime,
 }
 
@@ -94,7 +94,7 @@ pub struct Probe {
     pub interval: Option<(f64, f64)>,
     /// Number of rounds.
     pub rounds: u64,
-    /// The CPUs left to the command, if it ran on fewer.
+    /// The CPUs that the command could use, if it ran on fewer CPUs.
     pub cpus: Option<String>,
 }
 

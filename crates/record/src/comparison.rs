@@ -53,7 +53,7 @@ pub struct Comparison {
     /// Notes on the comparison as a whole, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Text>,
-    /// Conclusions from single records: the cost of its NUMA nodes and the scaling of its work, one sentence
+    /// Conclusions from single records about the cost of NUMA nodes and the scaling of workloads, one sentence
     /// each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub within: Vec<Text>,
@@ -241,10 +241,10 @@ pub struct Change {
 pub struct Refusal {
     /// The reason, one sentence.
     pub why: Text,
-    /// The stable code of `why`; empty in a comparison of 0.1.
+    /// The stable code of `why`; empty in comparisons written by version 0.1.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub code: String,
-    /// The metrics, each once.
+    /// The metrics, without duplicates.
     pub metrics: Vec<Metric>,
     /// Number of results.
     pub figures: u32,
@@ -302,7 +302,7 @@ pub struct HeldBack {
 pub struct Cause {
     /// The cause in a few words: `memory latency`.
     pub name: Text,
-    /// The stable code of `name`; empty in a comparison of 0.1.
+    /// The stable code of `name`; empty in comparisons written by version 0.1.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub code: String,
     /// The cause with its numbers, one sentence.
@@ -329,7 +329,7 @@ pub struct Cause {
 pub struct Claim {
     /// The explanation: `bigger caches`.
     pub claim: Text,
-    /// The stable code of `claim`; empty in a comparison of 0.1.
+    /// The stable code of `claim`; empty in comparisons written by version 0.1.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub code: String,
     /// Whether the results support it.
@@ -385,7 +385,7 @@ pub struct WhatIf {
     pub subject: usize,
     /// The setting: `memory devices`.
     pub setting: Text,
-    /// The stable code of `setting`; empty in a comparison of 0.1.
+    /// The stable code of `setting`; empty in comparisons written by version 0.1.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub code: String,
     /// The current value.

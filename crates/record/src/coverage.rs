@@ -11,13 +11,13 @@ use crate::{Template, Text};
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum State {
-    /// In full.
+    /// Measured completely.
     Measured,
-    /// In part, or under conditions that limit it.
+    /// Measured in part, or under conditions that limit it.
     Degraded,
     /// Omitted: not requested, out of time, out of memory, interrupted.
     Skipped,
-    /// Not available on this machine to this user.
+    /// Not possible on this machine for this user.
     Impossible,
 }
 
@@ -52,7 +52,7 @@ struct Written {
     what: String,
     /// The degree of coverage.
     state: State,
-    /// The code of the reason, for programs: it stays the same if the words change. Absent in records of 0.1.
+    /// The code of the reason, for programs: it stays the same if the words change. Absent in records written by version 0.1.
     code: Option<String>,
     /// Why the coverage is incomplete; absent if it is complete.
     reason: Option<String>,
@@ -125,7 +125,7 @@ impl Coverage {
         format!("latency {page}")
     }
 
-    /// In full.
+    /// A topic measured completely.
     pub fn measured(what: impl Into<String>) -> Self {
         Self { what: what.into(), state: State::Measured, reason: None, remedy: None }
     }
@@ -134,17 +134,17 @@ impl Coverage {
         Self { what: what.into(), state, reason: Some(reason.into()), remedy: None }
     }
 
-    /// In part.
+    /// A topic measured in part.
     pub fn degraded(what: impl Into<String>, reason: impl Into<Text>) -> Self {
         Self::not_measured(what, State::Degraded, reason)
     }
 
-    /// Skipped.
+    /// A topic skipped for this reason.
     pub fn skipped(what: impl Into<String>, reason: impl Into<Text>) -> Self {
         Self::not_measured(what, State::Skipped, reason)
     }
 
-    /// Not available here.
+    /// A topic that cannot be measured here.
     pub fn impossible(what: impl Into<String>, reason: impl Into<Text>) -> Self {
         Self::not_measured(what, State::Impossible, reason)
     }

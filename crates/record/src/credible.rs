@@ -49,7 +49,7 @@ fn doubt(measurement: &Measurement) -> Option<Text> {
         ));
     }
     let summary = &measurement.summary;
-    // A share of time is represented by its mean, which a burst moves out of the median's interval.
+    // A share of time is represented by its mean, which a burst can move outside the median's interval.
     let median = summary.median;
     // For negative values, the greater one is closer to 0.
     let room = |value: f64| value.abs() * (ROUNDED - 1.0);

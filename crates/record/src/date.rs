@@ -1,8 +1,8 @@
-//! The time of day in records: RFC 3339 in UTC, whole seconds.
+//! Times in records: RFC 3339 in UTC, with a resolution of one second.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The last second of the year 9999, since 1970.
+/// The last second of the year 9999, in seconds since 1970.
 const LAST: u64 = 253_402_300_799;
 
 /// A point in time, `2026-01-02T03:04:05Z`.

@@ -333,7 +333,7 @@ details! {
     PUBLISHED_IN: str = "published_in";
     /// The effects of changed conditions on a command.
     PROBES: Vec<Probe> = "probes";
-    /// A counter's value before scaling to the whole time.
+    /// A counter's value before it was scaled up to the full time.
     RAW: u64 = "raw";
     /// Resolution of cyclictest's output, ns.
     RESOLUTION_NS: f64 = "resolution_ns";
@@ -355,7 +355,7 @@ details! {
     SETS_OF_PAGES: Value = "sets_of_pages";
     /// The settings of a recipe: `exponent=30000`.
     SETTINGS: Vec<String> = "settings";
-    /// Share of the whole observed time.
+    /// Share of the total observed time.
     SHARE_OF_ALL: f64 = "share_of_all";
     /// Softirqs per second on the CPU of the routine.
     SOFTIRQS_PER_S: f64 = "softirqs_per_s";

@@ -28,7 +28,7 @@ pub struct Diagnosis {
     pub latency_curve: Option<CurvePlace>,
     /// One entry per resource: its ceiling and the delivered result.
     pub resources: Vec<Resource>,
-    /// Resources that the measurements did not exercise, one sentence each: memory, if the working set fitted in the
+    /// Resources that the measurements did not exercise, one sentence each; for example memory, if the working set fitted in the
     /// caches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_reached: Vec<Text>,

@@ -139,8 +139,8 @@ impl Record {
             Some(b'[') => return Err(ReadError::NotARecord(Misfit::List)),
             Some(_) => {}
         }
-        // Twice the size of a record of other tools' output (61 MB for 40,000 results): the rest is for tables and
-        // rendering.
+        // For a record of other tools' output, this is twice the actual size (61 MB for 40,000 results), which leaves
+        // memory for tables and rendering.
         let needed = memory_of(text)?;
         if needed > room {
             return Err(ReadError::NoRoom { needed, room });

@@ -44,7 +44,7 @@ pub struct Doubt(Text);
 struct Written {
     /// Why the result is unreliable: "too noisy: …", "placed 97 % …". Absent if nothing is wrong.
     doubt: String,
-    /// The code of the doubt, for programs: it stays the same if the words change. Absent in records of 0.1.
+    /// The code of the doubt, for programs: it stays the same if the words change. Absent in records written by version 0.1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     doubt_code: Option<String>,
 }

@@ -56,7 +56,7 @@ impl FailOn {
     ///
     /// # Errors
     ///
-    /// There are two bounds.
+    /// Two bounds are specified.
     pub fn terms(all: &[Self]) -> Result<Option<Terms>, &'static str> {
         let noisy = all.contains(&Self::Noisy);
         let mut bounds = all.iter().filter_map(|one| match one {

@@ -67,7 +67,7 @@ pub struct Finding {
     pub evidence: Vec<Evidence>,
     /// The loss of speed.
     pub loss: Verdict,
-    /// Which programs are affected; absent in records of 0.1.
+    /// Which programs are affected; absent in records written by version 0.1.
     #[serde(default)]
     pub relevance: Relevance,
     /// Whether the loss was measured here or modelled.
@@ -97,13 +97,13 @@ impl Finding {
     }
 }
 
-/// Remedies as written in JSON, among the keys of the finding: parallel lists.
+/// Remedies as written to JSON: parallel lists among the keys of the finding.
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct RemedyLists {
     /// What to do: commands to paste, or what to buy or change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     remedy: Vec<String>,
-    /// The command of each entry of `remedy`; `null` if it has none. Absent in records of 0.1.
+    /// The command of each entry of `remedy`; `null` if it has none. Absent in records written by version 0.1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     remedy_commands: Vec<Option<String>>,
     /// The knob set by each entry of `remedy`, which `linespeed fix` sets and measures; `null` for an entry that sets
@@ -118,7 +118,7 @@ struct UndoLists {
     /// How to undo the remedy.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     undo: Vec<String>,
-    /// The command of each entry of `undo`; `null` if it has none. Absent in records of 0.1.
+    /// The command of each entry of `undo`; `null` if it has none. Absent in records written by version 0.1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     undo_commands: Vec<Option<String>>,
 }

@@ -90,7 +90,7 @@ pub struct Reading {
     pub records: u64,
     /// Number of machines in these records.
     pub machines: u64,
-    /// Records older than another of the same machine.
+    /// Number of records that are older than another record of the same machine.
     pub earlier: u64,
     /// Notes and reasons for skipping files, most files first.
     pub remarks: Vec<Remark>,

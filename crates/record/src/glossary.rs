@@ -92,7 +92,7 @@ impl Glossary {
         &self.terms
     }
 
-    /// The entry of `name`, which may be its own name, an alias, a path in the record that ends in either
+    /// The entry for `name`: the entry's own name, an alias, a path in the record that ends in either
     /// (`conditions.before.thp`), or the last part of a metric's name, if unique
     /// (`IPC`). Case, `_`, `-` and
     /// blanks are ignored.
@@ -102,7 +102,10 @@ impl Glossary {
             let own = self.terms.iter().find(|term| fold(term.name) == wanted);
             own.or_else(|| self.terms.iter().find(|term| term.also.iter().any(|other| fold(other) == wanted)))
         };
-        by(&wanted).or_else(|| by(wanted.rsplit_once('.')?.1)).or_else(|| {
+        // `wake-up latency` is `wakeup.latency`.
+        let letters = |name: &str| fold(name).replace(['-', '.'], "");
+        let spelled = || self.terms.iter().find(|term| letters(term.name) == letters(name));
+        by(&wanted).or_else(spelled).or_else(|| by(wanted.rsplit_once('.')?.1)).or_else(|| {
             match self.find_ending_in(name).as_slice() {
                 [only] => Some(*only),
                 _ => None,

@@ -44,7 +44,7 @@ pub enum Statistic {
     Mean,
 }
 
-/// The whole of which a result is a share.
+/// The total of which a result is a share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whole {
     /// The observed time.
@@ -154,7 +154,7 @@ pub struct Definition {
     pub title: &'static str,
     /// Its unit: `Hz`, `ns`, `cycles`, `B/s`, `ratio`.
     pub unit: &'static str,
-    /// The whole of which its results are a share, if any.
+    /// The total of which its results are a share, if any.
     pub part_of: Option<Whole>,
     /// Which direction is better.
     pub better: Option<Better>,
@@ -195,7 +195,7 @@ impl Definition {
         Metric::named(self.name)
     }
 
-    /// The whole of which its ratio is a share; shares are displayed in percent, other ratios as factors.
+    /// The total of which its ratio is a share; shares are displayed in percent, other ratios as factors.
     pub fn share_of(&self) -> Option<Whole> {
         self.part_of.filter(|_| self.unit == "ratio")
     }

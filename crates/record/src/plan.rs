@@ -18,7 +18,7 @@ use crate::text::Text;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Plan {
-    /// The whole plan in one or two sentences.
+    /// The complete plan in one or two sentences.
     pub summary: Text,
     /// Usable NUMA nodes with CPUs.
     pub nodes: u32,

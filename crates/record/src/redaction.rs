@@ -136,8 +136,8 @@ impl Pseudonyms {
         (names > 0).then(|| {
             text!(
                 "redaction-common-words",
-                "--redact: {names} (of: {kinds}) are also ordinary words: replaced only in their own fields, not \
-                 inside sentences",
+                "--redact: {names} (kinds: {kinds}) are also ordinary words and were replaced only in \
+                 their own fields, not in sentences",
                 names = crate::phrase::count_noun(names as u64, "name"),
                 kinds = kinds.join(", ")
             )
@@ -358,7 +358,7 @@ fn without_builder(line: &str) -> String {
     line.split(' ').map(hide).collect::<Vec<_>>().join(" ")
 }
 
-/// Passes every text with its declaration to `each`; a command line is passed as a whole list.
+/// Passes every text with its declaration to `each`; a command line is passed as one list.
 fn walk(value: &mut Value, path: &mut String, each: &mut dyn FnMut(&mut Value, Holds)) {
     let length = path.len();
     match value {

@@ -8,16 +8,19 @@ use serde_json::Value;
 
 /// The schema of a record.
 pub const RECORD: &str = include_str!("schema/record.json");
-/// The schema of a comparison.
-pub const COMPARISON: &str = include_str!("schema/comparison.json");
-/// The schema of a fleet's results.
-pub const FLEET: &str = include_str!("schema/fleet.json");
-/// The schema of a history.
-pub const HISTORY: &str = include_str!("schema/history.json");
-/// The schema of a check.
-pub const CHECK: &str = include_str!("schema/check.json");
-/// The schema of a line of `live --json`.
-pub const LIVE: &str = include_str!("schema/live.json");
+/// The schemas of `--json` of other commands, by the command's name.
+pub const COMMANDS: [(&str, &str); 5] = [
+    ("compare", include_str!("schema/comparison.json")),
+    ("fleet", include_str!("schema/fleet.json")),
+    ("history", include_str!("schema/history.json")),
+    ("check", include_str!("schema/check.json")),
+    ("live", include_str!("schema/live.json")),
+];
+
+/// The schema of a command's `--json`; that of a record for any other command.
+pub fn of_command(name: &str) -> Value {
+    read(COMMANDS.iter().find(|(known, _)| *known == name).map_or(RECORD, |(_, schema)| schema))
+}
 
 /// Parses one of these schemas.
 pub fn read(text: &str) -> Value {
@@ -53,11 +56,11 @@ mod tests {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/schema");
         let schemas = [
             ("record.json", RECORD, schemars::schema_for!(crate::Record).to_value()),
-            ("comparison.json", COMPARISON, schemars::schema_for!(crate::Comparison).to_value()),
-            ("fleet.json", FLEET, of_written::<crate::fleet::Fleet>()),
-            ("history.json", HISTORY, of_written::<crate::history::History>()),
-            ("check.json", CHECK, of_written::<crate::check::Checked>()),
-            ("live.json", LIVE, of_written::<crate::live::Said>()),
+            ("comparison.json", COMMANDS[0].1, schemars::schema_for!(crate::Comparison).to_value()),
+            ("fleet.json", COMMANDS[1].1, of_written::<crate::fleet::Fleet>()),
+            ("history.json", COMMANDS[2].1, of_written::<crate::history::History>()),
+            ("check.json", COMMANDS[3].1, of_written::<crate::check::Checked>()),
+            ("live.json", COMMANDS[4].1, of_written::<crate::live::Said>()),
         ];
         for (name, known, schema) in schemas {
             let reported = text(&schema);
@@ -74,7 +77,7 @@ mod tests {
                 let renew = "RENEW_SCHEMA=1 cargo test -p linespeed-record schema";
                 assert!(
                     known == reported,
-                    "src/schema/{name} is not that of the types any more; renew it: {renew}"
+                    "src/schema/{name} no longer matches the types; renew it: {renew}"
                 );
             }
         }

@@ -42,7 +42,7 @@ pub struct Summary {
 impl Summary {
     /// Summarizes samples. Values that are not finite are ignored.
     pub fn from_samples(samples: &[f64]) -> Self {
-        // Most results in other tools' output: nothing to sort.
+        // Most results from other tools are a single value, which needs no sorting.
         if let [one] = *samples
             && one.is_finite()
         {

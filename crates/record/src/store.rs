@@ -86,7 +86,7 @@ impl Newest {
 /// The record that represents the host with this name, otherwise with this pseudonym, in any of the directories. Files named
 /// after other hosts are read only if no other file belongs to this host.
 pub fn newest(folders: &[PathBuf], names: &[String]) -> Option<Newest> {
-    // Facts of a redacted record differ from those of all others.
+    // A redacted record is the last choice, because its facts differ from those of all other records.
     names.iter().find_map(|name| newest_named(folders, std::slice::from_ref(name), &own_names(names)))
 }
 
@@ -152,7 +152,7 @@ pub fn of_host(folders: &[PathBuf], names: &[String]) -> (Vec<PathBuf>, usize) {
     let files = list_names(folders);
     let all = files.len();
     let mut own: Vec<PathBuf> = files.into_iter().filter(|path| may_be_of(path, &own)).collect();
-    // Names of one host end in the time; files with user-chosen names are read first.
+    // The file names of a host end in the time, so they sort by age; files with user-chosen names are read first.
     own.sort_by_cached_key(|path| {
         let name = stem(path);
         let host = host_of(&name).map(str::len);
@@ -213,7 +213,7 @@ pub fn extend_index(folder: &Path, save: impl Fn(&Path, &str)) {
 /// The record in a directory from an earlier import of the same output, recognized by the same content as in this JSON
 /// of a record.
 pub fn find_same_import(folder: &Path, json: &str, save: impl Fn(&Path, &str)) -> Option<PathBuf> {
-    // Both results are compared as read from text.
+    // Both records are compared as parsed from JSON, so that rounding affects them equally.
     let said = |record: Record| (record.machine, record.measurements, record.import);
     let new = Record::from_json(json.as_bytes()).ok()?;
     let host = new.machine.hostname.clone().unwrap_or_default();
@@ -302,7 +302,7 @@ pub fn remove(folders: &[PathBuf], entry: &Entry) -> std::io::Result<()> {
     let links: Vec<PathBuf> =
         links.filter(|link| std::fs::canonicalize(link).is_ok_and(|target| target == here)).collect();
     std::fs::remove_file(&entry.path)?;
-    // The page may not exist.
+    // The record may not have an HTML page.
     let _ = std::fs::remove_file(entry.path.with_extension("html"));
     links.iter().try_for_each(std::fs::remove_file)
 }

@@ -19,7 +19,7 @@ const MOST_MOMENTS: usize = 600;
 const MOST_SUMMED: usize = 64;
 const MOST_OF_A_MOMENT: usize = 3;
 
-/// A whole recording.
+/// A recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Watch {
@@ -114,7 +114,7 @@ impl Watch {
         merge::add_threads(&mut self.threads, &interval.threads, MOST_SUMMED);
         let mut interval = interval.clone();
         interval.processes.truncate(MOST_OF_A_MOMENT);
-        // The sums include the owners of the threads; the past states of single threads are of no use.
+        // The sums include the processes of these threads; past states of single threads are not needed.
         interval.threads.clear();
         let said = bound.map(|bound| Said { at, seconds: interval.seconds, says: bound.says.clone() });
         self.take(Moment { at, intervals: 1, verdicts, said, interval });
@@ -164,7 +164,7 @@ impl Moment {
         let (here, there) = (self.longest(), next.longest());
         self.intervals += next.intervals;
         add_verdicts(&mut self.verdicts, &next.verdicts);
-        // The quoted sentence is from the verdict with the longest duration.
+        // Keep the sentence for an interval with the verdict that held longest.
         let of_next =
             self.bound_by() == next.bound_by() && (self.bound_by() != first.as_ref() || there > here);
         if of_next && next.said.is_some() {

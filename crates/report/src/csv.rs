@@ -23,7 +23,7 @@ fn items<T>(fields: &[Field<T>], all: impl IntoIterator<Item = T>) -> String {
     table(&lines)
 }
 
-/// A result of a comparison: whether its row is a summary, the row, and the number of its record.
+/// A result in a comparison: whether it is from the summary, its row, and the index of its record.
 struct Compared<'a> {
     of: &'a Comparison,
     kind: &'static str,
@@ -241,7 +241,7 @@ fn better(better: Option<Better>) -> String {
     .to_owned()
 }
 
-/// A table's heads and rows.
+/// The headings and rows of a table.
 pub(crate) fn table(table: &Table) -> String {
     let heads = table.columns.iter().map(|column| &column.head).collect();
     let rows = table.rows.iter().map(|row| row.iter().collect());

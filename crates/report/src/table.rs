@@ -24,7 +24,7 @@ pub struct Column {
 /// How a row is highlighted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Weight {
-    /// Not at all.
+    /// Without highlighting.
     #[default]
     Plain,
     /// The row is a loss.
@@ -257,7 +257,7 @@ mod tests {
         table.row(vec!["2 ns".to_owned()]);
         let table = table.finished();
         assert_eq!(table.rows, [["1 ns", "[1]"], ["2 ns", ""]].map(|row| row.map(str::to_owned)));
-        // What is about all of it has no number that no row refers to.
+        // A note on the whole table has no number, because no row refers to it.
         assert_eq!((table.notes, table.remarks), (vec!["noisy".to_owned()], vec!["about all".to_owned()]));
     }
 

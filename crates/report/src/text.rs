@@ -109,8 +109,8 @@ pub(crate) fn cut_words(text: &str, columns: usize) -> String {
     }
 }
 
-/// As much of the text as fits into `most` lines of `columns`: of a list as many whole items as fit, and the number of the others; of other
-/// text as many words, with `…` if truncated.
+/// As much of the text as fits into `most` lines of `columns`. A truncated list ends after a complete item, with the number of the others;
+/// other truncated text ends after a complete word, with `…`.
 pub(crate) fn shorten(text: &str, columns: usize, most: usize) -> String {
     let lines = wrap(text, columns);
     let counted = [';', ','].into_iter().flat_map(|sign| {
@@ -134,7 +134,7 @@ pub(crate) fn shorten(text: &str, columns: usize, most: usize) -> String {
     }
 }
 
-/// Where the items of a list end that this sign separates, outside of brackets.
+/// The positions at which the items of a list end, given the sign that separates items outside of brackets.
 fn item_ends(text: &str, sign: char) -> Vec<usize> {
     let mut depth = 0;
     let ends = text.char_indices().filter(|(at, c)| {
@@ -261,7 +261,7 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// The first of these lines, given from longest to shortest, that fits; the shortest if none does.
+/// The longest of these lines that fits, otherwise the shortest; the lines are in descending order of length.
 pub(crate) fn longest(lines: impl Iterator<Item = String>, fits: impl Fn(&str) -> bool) -> String {
     let mut last = String::new();
     for line in lines {
@@ -338,7 +338,7 @@ mod tests {
 
     proptest! {
         #[test]
-        // From 3 on: there is a letter of that width (U+17D8), and letters are not cut.
+        // At least 3 columns, because the character U+17D8 is that wide, and characters are not split.
         fn no_text_is_wider_than_asked_or_lost(text in "\\PC{0,80}", columns in 3usize..40) {
             let text = clean(&text);
             let lines = wrap(&text, columns);

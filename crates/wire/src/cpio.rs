@@ -149,7 +149,7 @@ mod tests {
             assert_eq!(bytes[name_at + name_size - 1], 0);
             let data_at = (name_at + name_size).next_multiple_of(4);
             if name == TRAILER {
-                assert_eq!(data_at, bytes.len(), "nothing behind the end");
+                assert_eq!(data_at, bytes.len(), "there is data after the trailer");
                 return entries;
             }
             let contents = bytes[data_at..data_at + size].to_vec();

@@ -35,7 +35,7 @@ pub struct Frame {
     pub kind: Kind,
     /// 0 for the first frame of a stream, incremented for each subsequent one.
     pub number: u32,
-    /// Its payload, at most [`LARGEST`] bytes.
+    /// The frame's payload, at most [`LARGEST`] bytes.
     pub payload: Vec<u8>,
 }
 

@@ -1,4 +1,4 @@
-//! The matrix of CPUs: every pair is present, with its line on the node of each CPU, handed over by both methods.
+//! Checks the core-to-core matrix: every pair is present, with a line on the node of each CPU, transferred by both methods.
 
 use record::Label;
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,7 +43,7 @@ pub fn check(shape: &Shape, record: &Record, verdicts: &mut Verdicts) {
     verdicts.complete(
         record,
         "core-to-core",
-        format!("{metric}: each line is handed over by both methods"),
+        format!("{metric}: each line is transferred by both methods"),
         &half,
     );
     let online = shape.online();
@@ -87,7 +87,7 @@ mod tests {
     use crate::checks::made_up::{figure, record, shape, wrong};
     use record::Labels;
 
-    /// What is wrong with a matrix of these pairs and homes where CPU 3 is offline and node 1 has no memory.
+    /// The failed checks for a matrix of these pairs and home nodes, if CPU 3 is offline and node 1 has no memory.
     fn found(cells: &[(u64, u64, u64)]) -> String {
         let by = |(from, to, home): &(u64, u64, u64), how: Handover| {
             let place = Labels::new()

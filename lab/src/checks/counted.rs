@@ -7,7 +7,7 @@ use super::verdicts::Verdicts;
 
 /// Workloads with declared instructions that run nothing else.
 const EXACT: [&str; 3] = ["primes", "cpu-bound", "nop"];
-/// Allowed difference between the two, because interrupts run on the same processor.
+/// Allowed difference between declared and counted results, because interrupts run on the same processor.
 const APART: f64 = 0.01;
 
 /// Compares the declarations with the counts.
@@ -60,7 +60,7 @@ mod tests {
                 Labels::new().with_label(Label::Event, "instructions").with_label(Label::Workload, *workload);
             Measurement::new("counter.count", place, vec![1000.0]).with_detail(detail::DECLARED, *declared)
         };
-        // IPC beside them, declared half a hundredth too high.
+        // The IPC as well, declared and counted.
         let ipc = |(workload, source, value): (&str, &str, f64)| {
             let place = Labels::new().with_label(Label::Workload, workload).with_label(Label::Source, source);
             Measurement::new("core.ipc", place, vec![value])

@@ -32,7 +32,7 @@ fn look_up(value: &Value, place: &str) -> Value {
     }
 }
 
-/// Equal, with whole numbers equal to their decimal form.
+/// Whether two values are equal; a whole number equals its decimal form.
 fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),

@@ -1,5 +1,5 @@
-//! Deliberate faults of a machine must be found, before any other finding and with the correct loss; unknowable facts
-//! must not be claimed.
+//! Checks that deliberate faults of a machine are reported before other findings and with the correct loss, and that
+//! there are no findings about facts that cannot be known.
 
 use record::Record;
 use record::difference::Verdict;

@@ -1,4 +1,4 @@
-//! The properties declared by every shape: CPUs, cores, packages, nodes, distances, memory devices.
+//! Checks the properties declared by every shape: CPUs, cores, packages, nodes, distances, memory devices.
 
 use record::{CpuList, Record};
 

@@ -47,7 +47,7 @@ pub fn check_all(shape: &Shape, json: &[u8]) -> Verdicts {
 
 #[cfg(test)]
 mod made_up {
-    //! Records made up for the tests of single checks.
+    //! Synthetic records for the tests of single checks.
 
     use record::{Labels, Measurement, Record};
 
@@ -55,7 +55,7 @@ mod made_up {
     use crate::shape::Shape;
     use record::detail;
 
-    /// A shape of two nodes with two CPUs each, of which the second has no memory, with `lines` before them.
+    /// A shape with two nodes of two CPUs each, preceded by `lines`; the second node has no memory.
     pub(super) fn shape(lines: &str, threads: u32) -> Shape {
         let text = format!(
             "summary = 'x'\narchitecture = 'x86_64'\ncpu = 'max'\n{lines}\n[cpus]\ncores = {}\nthreads = {threads}\n\
@@ -71,14 +71,14 @@ mod made_up {
         record
     }
 
-    /// A figure whose page lay where it says.
+    /// A result whose page was on the stated node.
     pub(super) fn figure(metric: impl Into<record::Metric>, place: Labels) -> Measurement {
         Measurement::new(metric, place, vec![1.0])
             .with_detail(detail::ON_NODE, 1.0)
             .with_detail(detail::PAGES, 8)
     }
 
-    /// What a check finds wrong.
+    /// The failures that a check reports.
     pub(super) fn wrong(check: impl FnOnce(&mut Verdicts)) -> String {
         let mut verdicts = Verdicts::default();
         check(&mut verdicts);

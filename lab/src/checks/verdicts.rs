@@ -11,8 +11,8 @@ const PLACED: f64 = 0.99;
 enum Verdict {
     Held,
     Not,
-    /// Cells are missing, and the record reports that time was over or that the CPUs did not run at the same time: a
-    /// busy host, not a fault.
+    /// Cells are missing, and the record reports that time ran out or that the CPUs did not run at the same time. The
+    /// cause is a busy host, not a fault.
     Unsure,
 }
 

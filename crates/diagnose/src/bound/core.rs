@@ -111,7 +111,7 @@ pub(super) fn compute(facts: &Facts) -> Cause {
     Cause::new(BoundBy::Cpu, 1.0, Text::sequence([busy, computes]), "profile").cite_ipc(facts.ipc())
 }
 
-/// A description from counters or samples of a command for which no cause stands out.
+/// Describes a command for which no cause stands out, from its counters or samples.
 pub(super) fn known(facts: &Facts) -> Option<Text> {
     facts.ipc().map(|ipc| computes(facts, ipc.value())).or_else(|| sampled::computes(facts))
 }

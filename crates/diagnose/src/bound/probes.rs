@@ -8,11 +8,10 @@ use record::{Text, text};
 
 use super::{Cause, Facts, detail, sampled, verdict};
 
-/// Minimum slowdown that matters: a program that needs the removed resource slows down by more than two runs
-/// differ.
+/// Minimum slowdown that matters: a program that needs the removed resource slows down by more than the difference between two runs.
 const SLOWER: f64 = 1.05;
 const FASTER: f64 = 0.95;
-/// The same minimum for two or more threads that slow each other down.
+/// The time ratio must be below this for two or more threads that slow each other down.
 const MUCH_FASTER: f64 = 0.8;
 /// Minimum share of a cause that is shown by an experiment (at least 5 % slower): experiments take precedence over
 /// observations.
@@ -32,8 +31,8 @@ fn faster(facts: &Facts, kind: ProbeKind, by: f64) -> Option<Probe> {
     find(facts, kind).filter(|probe| probe.interval.is_some_and(|(_, high)| high < 1.0) && probe.ratio < by)
 }
 
-/// The probes for bandwidth and for the last-level cache, if both slow the command down and their intervals overlap: then it is unresolved
-/// which of the two the command needs, and a working set larger than the caches needs both.
+/// The probes for bandwidth and for the last-level cache, if both slow the command down and their intervals overlap: it is then unresolved
+/// which of the two resources the command needs; a working set larger than the caches needs both.
 fn alike(facts: &Facts) -> Option<(Probe, Probe)> {
     let is_slower = |kind| slower(facts, kind).is_some();
     if !is_slower(ProbeKind::Bandwidth) && !is_slower(ProbeKind::Cache) {

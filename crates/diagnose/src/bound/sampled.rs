@@ -19,7 +19,7 @@ const SPINNING: f64 = 0.2;
 /// A smaller share of cache loads is not reported: they overlap with the program's other work.
 const OF_CACHES: f64 = 0.6;
 
-/// Smaller working sets are not reported, bytes.
+/// Minimum size of a reported working set, bytes.
 const LEAST_BYTES: f64 = 4096.0;
 
 /// The samples, if there are enough for a conclusion.
@@ -31,7 +31,8 @@ fn enough(facts: &Facts) -> Option<Sampled> {
 /// Adds the samples' evidence to other causes; `user` is the share of the time that they cover.
 pub(super) fn add(causes: &mut Vec<Cause>, facts: &Facts, user: f64) {
     let Some(sampled) = enough(facts) else { return };
-    // Counters, experiments and the probe are exact about memory: issue slots that do not stall wait for nothing.
+    // For memory, counters, experiments and the probe take precedence over samples: issue slots that are not stalled do not wait for
+    // memory.
     let stalled = facts.share("backend-bound").map_or(1.0, Measurement::value);
     let of_memory = |cause: &Cause| [BoundBy::MemoryLatency, BoundBy::MemoryBandwidth].contains(&cause.by);
     let known = causes.iter().any(|cause| of_memory(cause) && cause.share >= FIRST);
@@ -57,7 +58,7 @@ fn run_together(facts: &Facts) -> f64 {
     (2.0 * (at_once - 1.0) / at_once.max(1e-9)).clamp(0.0, 1.0)
 }
 
-/// Describes where samples find the user time if no cause stands out; `None` if there are too few samples.
+/// Describes where user time is spent according to samples, if no cause stands out; `None` if there are too few samples.
 pub(super) fn computes(facts: &Facts) -> Option<Text> {
     let sampled = enough(facts)?;
     if sampled.hidden.share >= HIDDEN {
@@ -86,7 +87,7 @@ fn first_digit(bytes: f64) -> f64 {
     (bytes / unit / place).round() * place * unit
 }
 
-/// The threads that wait.
+/// Names the threads that wait.
 fn who(facts: &Facts) -> Text {
     if threads::is_one_at_a_time(facts) { text!("One thread") } else { text!("All running threads") }
 }
@@ -125,8 +126,8 @@ fn memory(sampled: &Sampled, facts: &Facts, user: f64) -> Option<Cause> {
     Some(Cause::new(BoundBy::MemoryLatency, user * at.share, says, "use-together").of_kind(kind))
 }
 
-/// Shared cache lines as the cause. Samples count if they coincide within a window; so may those of threads that alternate at a lock.
-/// The share is therefore limited to the time in which two threads ran simultaneously.
+/// Shared cache lines as the cause. Samples within a time window count as simultaneous, but threads that alternate at a lock also produce
+/// such samples. The share is therefore limited to the time in which two threads ran simultaneously.
 fn lines(sampled: &Sampled, user: f64, together: f64) -> Option<Cause> {
     // Spin loops always access a shared line, but have a different remedy.
     if sampled.spinning.share >= SPINNING {

@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(said.last().map(String::as_str), Some("bound-who-real-time"), "{said:?}");
         let bound = watched_service(one_thread([0.2, 0.8, 0.0]), &beside, &Reference::default()).unwrap();
         let who = bound.says.sentences().iter().find_map(|text| text.value("who")).unwrap().to_string();
-        assert_eq!(who, "other processes", "one thread does not keep itself waiting");
+        assert_eq!(who, "other processes", "a single thread does not delay itself");
         assert!(!codes([0.9, 0.0, 0.1], &beside).contains(&"bound-who-real-time".to_owned()));
     }
 

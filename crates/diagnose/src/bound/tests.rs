@@ -113,12 +113,12 @@ fn one_thread_that_waited_for_a_cpu_is_not_reported_that_more_of_them_do_not_hel
     let long = with_thread(command([0.6, 0.0, 0.4, 0.0]), "bc 1234", 0.6);
     let long = with_detail(long, "around", r#"{"busy_seconds": 7.95, "seconds": 1.0}"#);
     let bound = is_bound(&long, BoundBy::CpuContention, &["bound-cpu-contention"], &[]);
-    assert_eq!(bound.advice[0].code(), Some("bound-try-own-cpus"), "binding keeps nobody away: {bound:?}");
+    assert_eq!(bound.advice[0].code(), Some("bound-try-own-cpus"), "pinning does not help: {bound:?}");
 }
 
 #[test]
 fn what_others_took_does_not_hide_what_the_command_did_in_the_rest() {
-    // It lost about 20 % of its time to others: too little to come first, enough for a second sentence.
+    // The command lost about 20 % of its time to other processes: too little to come first, but enough for a second sentence.
     let record = with_thread(command([0.26, 0.54, 0.2, 0.0]), "cat 1234", 0.8);
     let record = with_detail(record, "around", r#"{"busy_seconds": 7.95, "seconds": 1.0}"#);
     let second = ["bound-kernel", "bound-besides", "bound-cpu-contention"];
@@ -457,12 +457,12 @@ fn one_thread_keeps_its_verdict_beside_other_programs() {
         with_detail(record.clone(), "looks", &looks)
     };
     is_bound(&looks(19, 1), BoundBy::OneThread, &["bound-one-thread"], &[("name", "gzip")]);
-    assert_eq!(bound(&looks(30, 2)).unwrap().by, BoundBy::Cpu, "two of its threads wanted to run");
+    assert_eq!(bound(&looks(30, 2)).unwrap().by, BoundBy::Cpu, "two of its threads were runnable");
 }
 
 #[test]
 fn what_it_is_bound_by_itself_stands_beside_others_on_its_cpus() {
-    // It had a CPU for 30 % of its runnable time, and spent nearly all of that in the kernel.
+    // The command was on a CPU for 30 % of its runnable time, nearly all of it in the kernel.
     let record = with_count(command([0.02, 0.28, 0.7, 0.0]), "page-faults", 150_000.0);
     let codes = ["bound-cpu-contention", "bound-besides", "bound-kernel", "bound-kernel-faults"];
     is_bound(&record, BoundBy::CpuContention, &codes, &[]);

@@ -14,7 +14,7 @@ use super::{Cause, Facts, detail, verdict};
 const ON_CPU: &str = "workload.cpu_time workload=command state=on-cpu";
 /// Minimum number of idle CPUs that the command could have used.
 const LEAST_IDLE: f64 = 0.2;
-/// If the share of time waiting for a CPU is at most this, more CPUs do not help.
+/// More CPUs do not help if the share of time spent waiting for a CPU is at most this.
 const MOST_WAITED: f64 = 0.1;
 /// Maximum share attributed to a single thread, which is the answer only if no other cause explains more.
 const MOST_EXPLAINED: f64 = 0.6;
@@ -44,7 +44,8 @@ fn describe_idle(facts: &Facts, idle: f64) -> Text {
     }
 }
 
-/// Short processes: on average, at most this many samples per new thread. The next limit excludes very few threads.
+/// Processes count as short if there are, on average, at most this many samples per new thread. The next constant is the minimum number of
+/// threads.
 const EACH_NEW: f64 = 4.0;
 const FEW_THREADS: u64 = 3;
 

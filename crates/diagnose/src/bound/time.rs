@@ -35,7 +35,7 @@ pub(super) fn stolen(facts: &Facts) -> Option<Cause> {
     Some(Cause::new(BoundBy::Stolen, share, says, "stolen").cite(seen, detail("around")))
 }
 
-/// The same for a command, which loses nothing while it does not request a CPU.
+/// Steal time as a command's cause; the command loses nothing while it does not request a CPU.
 pub(super) fn stolen_from(facts: &Facts) -> Option<Cause> {
     let mut cause = stolen(facts)?;
     cause.share *= 1.0 - (facts.off_cpu / facts.wall).min(1.0);
@@ -74,7 +74,7 @@ pub(super) fn used_by_others(facts: &Facts) -> Option<f64> {
     cpu_accounting::beside(&facts.around(), facts.used())
 }
 
-/// The same number for display, as in all reports.
+/// CPUs used by other programs, as displayed in all reports.
 pub(super) fn reported_of_others(facts: &Facts) -> Option<f64> {
     cpu_accounting::reported_beside(&facts.around(), facts.used())
 }
@@ -93,7 +93,7 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     let own = runnable - taken * facts.wall > runnable / 2.0
         && taken <= facts.used()
         && !(is_single && facts.looks().most_active <= 1);
-    // A single thread does not delay itself. Nor do several if others explain the whole wait.
+    // A single thread cannot delay itself. If other processes explain the entire wait, several threads did not delay each other either.
     let by_others = is_single || (others.is_some() && taken * facts.wall >= runnable && runnable > 0.0);
     let who = if by_others { "other processes" } else { "other processes, or its own threads," };
     let (runnable, of) = (Value::Figure(runnable, "s"), Value::Share(share));
@@ -134,7 +134,7 @@ const BRINGS: f64 = 0.2;
 /// The description of a kind of work, and the advice.
 fn of_kind(kind: &BoundKind) -> Vec<Text> {
     let key = word(kind);
-    // Kinds from other versions have no description here.
+    // Kinds recorded by other versions of linespeed have no description here.
     let (key, name) = match key.strip_prefix("syscall-") {
         Some(name) => ("system-call", name.to_owned()),
         None => (key.as_str(), String::new()),
@@ -160,7 +160,7 @@ pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
         Some(sampled) => sampled.in_kernel as f64 / (sampled.in_kernel as f64 + sampled.samples as f64),
         None => facts.system / facts.cpu().max(1e-9),
     };
-    // Any program that reads and writes spends some time in the kernel.
+    // Every program that reads and writes files spends some time in the kernel.
     let share_of_time = if share >= 0.3 { share * facts.cpu() / facts.wall.max(facts.cpu()) } else { 0.0 };
     let count = |event: &str| facts.counted(event).unwrap_or(0.0);
     let (faults, switches) = (count("page-faults"), count("context-switches"));

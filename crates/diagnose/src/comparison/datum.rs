@@ -9,7 +9,7 @@ use crate::figures::locate_figure;
 
 /// Maximum number of samples in a comparison; if there are more, only the interval is used.
 pub(crate) const MOST_SAMPLES: usize = 24;
-/// The z value for 95 %.
+/// The z value of a 95 % CI.
 const Z: f64 = 1.959_964;
 /// With at least this many measurements, the medians are used as samples; otherwise, all samples are pooled.
 const MANY: usize = 5;
@@ -30,7 +30,7 @@ pub(crate) struct Datum {
     pub over: Option<Text>,
     /// The path in the record.
     pub from: String,
-    /// The reason why it is unreliable.
+    /// The reason why the result is unreliable.
     pub doubt: Option<Doubt>,
     /// Another tool's method; `None` for linespeed's own method or an equivalent one.
     pub method: Option<String>,
@@ -46,7 +46,7 @@ pub(crate) struct Datum {
     pub size: Option<Size>,
     /// Whether the result was calculated from a program's declared work and time instead of counted.
     pub declared: bool,
-    /// Whether it is a share of time.
+    /// Whether the result is a share of time.
     share: bool,
 }
 
@@ -133,7 +133,7 @@ impl Datum {
             return Some(datum);
         }
         let medians = || all.iter().map(|m| m.value()).filter(|value| value.is_finite());
-        // Values beyond any possible result would overflow in sums.
+        // Impossibly large values would overflow sums.
         datum.value = crate::figures::median(medians()).filter(|value| value.is_finite())?;
         let is_pooled = |m: &&Measurement| !m.samples.is_empty() && !m.is_mean();
         let pooled: Vec<f64> = if all.len() < MANY && all.iter().all(is_pooled) {
@@ -218,7 +218,7 @@ impl Datum {
         datum
     }
 
-    /// Whether it is a share of time.
+    /// Whether the result is a share of time.
     pub(crate) fn is_share(&self) -> bool {
         self.share && (0.0..=1.0).contains(&self.value)
     }
@@ -228,7 +228,7 @@ impl Datum {
         self.interval.or_else(|| Summary::from_samples(&self.samples).interval)
     }
 
-    /// Whether its uncertainty is as large as the value; shares of time, which are often near 0, are always shown.
+    /// Whether the result is not shown because its uncertainty is as large as its value; shares of time, often near 0, are always shown.
     pub(crate) fn is_withheld(&self) -> bool {
         !self.share && self.own_interval().is_some_and(|interval| is_unknown(self.value, interval))
     }

@@ -7,7 +7,7 @@ use super::datum::Datum;
 use super::rows::{RowKey, RowKind, Rows, add_row};
 use crate::scaling::POOR;
 
-/// Order of miss rates, after the counts.
+/// The position of miss rates, which follow the counts.
 const MISS_SHARES: u32 = 20;
 
 /// Adds the throughput of all CPUs divided by the throughput of as many single threads.

@@ -129,8 +129,8 @@ fn bigger_caches_do_not_explain_the_slower_server_and_neighbours_are_not_shown()
     assert_eq!(claim.support, Support::Supported);
 }
 
-/// A load generator: CPUs, packages, its clock, the time per element of lmbench's copy on the local node and on other nodes,
-/// MT/s.
+/// A load generator: CPUs, packages, its clock, the time per element of lmbench's copy on the local node and on other nodes, and the memory
+/// speed in MT/s.
 pub(super) fn generator(cpus: u32, packages: u32, mhz: u64, (own, other): (f64, f64), mt_s: u32) -> Record {
     let mut record = empty();
     let machine = &mut record.machine;
@@ -181,7 +181,7 @@ fn of_more_cores_that_do_no_more_it_is_said_what_holds_them_back_and_what_to_exp
         let limits: Vec<&str> =
             why.causes.iter().filter(|cause| !cause.despite).map(|cause| cause.code.as_str()).collect();
         assert_eq!(limits, ["comparison-cause-time-per-element", "comparison-cause-devices"]);
-        // Three of four accesses at 1.85/1.2, compared with half at 1.4/1.1.
+        // Three quarters of accesses are remote at 1.85/1.2, compared with half at 1.4/1.1.
         let shares = why.causes[0].says.to_string();
         assert!(
             shares.contains("75.0 %") && shares.contains("1.54×") && shares.contains("50.0 %"),
@@ -287,7 +287,7 @@ fn openssl_scales_as_its_figures_say_and_not_as_the_text_does() {
     let order = said.orders.iter().find(|order| order.result.to_string().ends_with(", all CPUs")).unwrap();
     let names: Vec<usize> = order.ranks.iter().map(|rank| rank.subject).collect();
     assert_eq!(names, [2, 0, 1]);
-    // All CPUs: cores, one thread, scaling and siblings multiply to the whole difference.
+    // For all CPUs, the factors of cores, one thread, scaling and siblings multiply to the entire difference.
     let why = said
         .explanations
         .iter()
@@ -314,7 +314,7 @@ fn nothing_is_said_of_siblings_where_cores_or_steps_are_not_known() {
         .iter()
         .find(|why| why.subject == 2 && why.result.code() == Some("comparison-result-all-cpus"));
     assert!(why.is_none_or(|why| why.causes.iter().all(|cause| cause.code != "comparison-cause-siblings")));
-    // Thread counts that do not isolate cores still multiply to the whole difference.
+    // If no thread count isolates cores, the factors still multiply to the entire difference.
     let two_steps = openssl(52, 104, &[(1, 89101.65), (104, 4000000.0)]);
     let said = side_by_side(&[("two", &two_steps), ("hygon", &hygon)]);
     let why =
@@ -358,7 +358,7 @@ fn a_long_power_is_taken_apart_and_counts_of_the_whole_system_are_refused() {
     assert!(refused.metrics.contains(&"core.ipc".into()), "{refused:?}");
     let ipc = said.rows.iter().find(|row| row.metric == "core.ipc").unwrap();
     assert!(ipc.cells[1].value.is_some() && ipc.cells[2].value.is_none() && ipc.cells[3].value.is_none());
-    // Kunpeng compared with Intel: fewer instructions, fewer per cycle and a lower clock explain the whole difference.
+    // Kunpeng compared with Intel: fewer instructions, fewer instructions per cycle and a lower clock explain the entire difference.
     let why = said.explanations.iter().find(|why| why.subject == 1).unwrap();
     let factor = |name: &record::Template| {
         why.causes.iter().find(|cause| cause.name.is(name)).map(|cause| cause.factor).unwrap()

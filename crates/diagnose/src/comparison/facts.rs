@@ -18,21 +18,20 @@ use crate::tables::rows;
 
 /// The fact: CPU time of other processes while a record was measured.
 pub(super) const OTHER_WORK: Template =
-    Template { code: "comparison-fact-other-work", words: "Load of other processes" };
+    Template::new("comparison-fact-other-work", "Load of other processes");
 /// The fact: number of memory devices, with their size and type.
-pub const MEMORY_DEVICES: Template =
-    Template { code: "comparison-fact-memory-devices", words: "Memory devices" };
+pub const MEMORY_DEVICES: Template = Template::new("comparison-fact-memory-devices", "Memory devices");
 /// The facts by kind, the order in which differences are listed, and facts that follow from others.
 pub(crate) const FACTS: &str = include_str!("facts.txt");
 
-/// The prefix of facts about CPU placement by the host, whose frequencies differ in every record.
+/// The prefix of facts about the host's placement of CPUs. How often each placement was observed differs in every record.
 pub(crate) const SHAPE: &str = "diagnosis.shape.";
 
 /// How a fact is read from a record.
 enum Source {
     /// From the distinct values of the fact, formatted with this function.
     At(fn(&Json) -> Option<String>),
-    /// From the value of the fact, a number in this unit.
+    /// From the value of the fact, which is a number in this unit.
     With(&'static str),
     /// From several values of the record.
     Of(fn(&Record) -> Option<String>),
@@ -195,7 +194,7 @@ pub(crate) fn look_up<'a>(inventory: &'a Json, place: &str) -> Vec<&'a Json> {
     })
 }
 
-/// Formats values, each once.
+/// Formats the distinct values.
 fn show_each(values: &[&Json], show: impl Fn(&Json) -> Option<String>) -> Option<String> {
     let mut all: Vec<String> = values.iter().filter_map(|value| show(value)).collect();
     all.sort();
@@ -337,7 +336,7 @@ mod tests {
                 }
             }
             let list = place["type"] == "array" || place["type"] == "object";
-            assert!(!(list && matches!(source, At(_) | With(_))), "{what}: {from} is no single value");
+            assert!(!(list && matches!(source, At(_) | With(_))), "{what}: {from} is not a single value");
         }
     }
 

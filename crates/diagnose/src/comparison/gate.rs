@@ -13,7 +13,7 @@ pub const LEAST_BOUND: f64 = WORTH_TELLING;
 
 /// The note on results that the comparison includes but the gate skips.
 const LEFT_OUT: Template =
-    Template { code: "gate-left-out", words: "Not compared (time lost to other processes): {figures}." };
+    Template::new("gate-left-out", "Not compared (time lost to other processes): {figures}.");
 
 /// The metric of a command's time.
 const TIME: Metric = metrics::WORKLOAD_TIME;
@@ -25,7 +25,7 @@ pub enum Ungated {
     SameRecord,
     /// The records share no result for which higher or lower is better, or none of the requested metrics.
     NothingShared {
-        /// The reason for most of the shared results that cannot be compared, if any.
+        /// The most frequent reason why shared results cannot be compared, if any.
         why: Option<Text>,
     },
     /// No shared result has enough samples on both sides for an interval.
@@ -78,7 +78,7 @@ pub fn gate(comparison: &Comparison, terms: Terms) -> Result<Gate, Ungated> {
     Ok(gate)
 }
 
-/// The overall outcome; `why` is the reason for most results that could not be compared.
+/// The overall outcome; `why` is the most frequent reason why results could not be compared.
 fn summarize_held(mut held: Vec<Held>, terms: Terms, why: Option<Text>) -> Result<Gate, Ungated> {
     if held.is_empty() {
         return Err(Ungated::NothingShared { why });
@@ -145,7 +145,7 @@ fn find_loss(row: &Row, cell: &Cell, verdict: &Verdict) -> Option<(f64, Option<(
     }
     match (verdict, cell.slower) {
         (Verdict::Costs { share, interval }, Some(true)) => Some((*share, Some(*interval))),
-        // The baseline's loss relative to this result, reversed.
+        // The gain is the baseline's loss relative to this result, reversed.
         (Verdict::Costs { share, interval: (low, high) }, _) => {
             let gain = |lost: f64| 1.0 - 1.0 / (1.0 - lost);
             Some((gain(*share), Some((gain(*high), gain(*low)))))
@@ -155,7 +155,7 @@ fn find_loss(row: &Row, cell: &Cell, verdict: &Verdict) -> Option<(f64, Option<(
     }
 }
 
-/// The interval of an unreliable result is too narrow; then only a resolved verdict counts.
+/// The interval of an unreliable result is too narrow, so only a resolved verdict counts.
 fn judge(interval: Option<(f64, f64)>, verdict: &Verdict, bound: f64, doubtful: bool) -> Outcome {
     let Some((least, most)) = interval else { return Outcome::Noisy };
     if doubtful && !matches!(verdict, Verdict::Costs { .. }) {
@@ -181,14 +181,18 @@ fn summarize(held: &[Held], terms: &Terms) -> Text {
     ];
     let failed: Vec<Text> = failed.into_iter().flatten().collect();
     let undecided = (noisy > 0 && !terms.noisy).then(|| {
-        text!("{noisy} of them are too noisy or unreliable to rule out a loss (--fail-on noisy would fail).")
+        let figures = figures.as_str();
+        text!(
+            "Undecided: {noisy} of {figures}, too noisy or unreliable (--fail-on noisy would fail).",
+            figures
+        )
     });
     let outcome = match failed.is_empty() {
         false => {
             text!("Gate FAILED: of {figures}, {failed} by {bound} or more.", failed = Value::List(failed))
         }
         true => {
-            let outcome = if terms.slower { "resolved" } else { "hidden by noise" };
+            let outcome = if terms.slower { "detected" } else { "hidden by noise" };
             text!("Gate passed: {figures} compared, no loss of {bound} or more {outcome}.")
         }
     };
@@ -251,7 +255,7 @@ mod tests {
         assert_eq!((gate.passed, outcomes(&gate)), (true, vec![Outcome::Noisy]));
         let noisy = Terms { noisy: true, ..terms(0.05) };
         assert!(!held(syscall(100.0, 0.2), syscall(120.0, 0.2), noisy.clone()).unwrap().passed);
-        // The gate may fail only for noise.
+        // A gate can be set to fail only because of noise.
         let noise_alone = Terms { slower: false, ..noisy };
         let gate = held(syscall(100.0, 0.01), syscall(120.0, 0.01), noise_alone).unwrap();
         assert_eq!((gate.passed, outcomes(&gate)), (true, vec![Outcome::Slower]));
@@ -274,7 +278,7 @@ mod tests {
             outcomes(&held(vec![base.clone()], vec![new.clone()], terms(0.05)).unwrap()),
             [Outcome::Noisy]
         );
-        // It does not even show that there is no loss.
+        // Even with an equal median, an unreliable result does not show that there is no loss.
         new.summary.median = 100.0;
         new.samples = base.samples.clone();
         assert_eq!(outcomes(&held(vec![base], vec![new], terms(0.05)).unwrap()), [Outcome::Noisy]);

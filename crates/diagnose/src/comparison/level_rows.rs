@@ -47,7 +47,7 @@ pub(super) fn add_level_rows(index: &RecordIndex, rows: &mut Rows) {
     add_headlines(index, rows);
 }
 
-/// Replaces the medians over working sets by memory latency as in the record's headline, on ordinary pages and on huge pages.
+/// Replaces the medians over working sets with the memory latency in the record's headline, on ordinary pages and on huge pages.
 fn add_headlines(index: &RecordIndex, rows: &mut Rows) {
     let Some((small, huge)) = memory_pages(index) else { return };
     for (order, kind, m) in [(30, RowKind::Memory, huge), (40, RowKind::MemoryOnBasePages, small)] {
@@ -98,7 +98,7 @@ fn find_plateau(points: &[&Measurement], level: &Level, from: u64, to: u64) -> D
         datum.value = level.latency_ns;
         datum.from = format!("diagnosis.levels {}", level.name);
     }
-    // A clock that changed during the curve is covered by the clock's row.
+    // Changes of the clock during the curve are covered by the clock's row.
     datum.doubt = datum.doubt.filter(|_| on.len() < ENOUGH);
     datum
 }

@@ -54,11 +54,11 @@ pub fn remark_scope(m: &Measurement) -> Option<Text> {
     (is_system_wide(m) && of_program).then(|| text!(SYSTEM_WIDE))
 }
 
-/// Results for the whole system, not for the program.
-pub(super) const SYSTEM_WIDE: Template = Template {
-    code: "comparison-system-wide",
-    words: "counted system-wide (-a), including other programs and idle CPUs",
-};
+/// The reason that results are system-wide rather than for the program.
+pub(super) const SYSTEM_WIDE: Template = Template::new(
+    "comparison-system-wide",
+    "counted system-wide (-a), including other programs and idle CPUs",
+);
 
 /// Whether a tool uses every CPU of the machine by default; its results may then omit the number of threads.
 pub(super) fn takes_all(m: &Measurement) -> bool {

@@ -33,6 +33,8 @@ use record::document::Tool;
 use record::phrase::count_noun;
 use record::{Coverage, Ended, Machine, Record, Template, Text, text};
 
+use crate::cpu_accounting::disturbance;
+
 pub use gate::{LEAST_BOUND, Ungated, gate, gate_turns};
 pub use method::remark_scope;
 pub(crate) use row_figures::name_alone;
@@ -43,7 +45,7 @@ pub use table::OTHER_COMMAND;
 pub use uncompared::{drop_uncompared, ignore_commands};
 pub use verdict::TOO_NOISY;
 
-/// Records have individual notes if there are at most this many.
+/// Each record gets its own notes if there are at most this many records.
 const FEW: usize = 6;
 
 /// A record in a comparison.
@@ -111,6 +113,9 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
     comparison.notes = note_whole(&comparison);
     comparison.notes.extend(sampling.into_iter().chain(programs));
     comparison.answer = verdict::state_verdict(&comparison);
+    if relation != Relation::SameRecord && !comparison.rows.is_empty() {
+        comparison.answer.splice(0..0, state_disturbed(&known));
+    }
     if relation == Relation::Machines && known.len() <= FEW {
         for this in &known {
             comparison.within.extend(nodes::describe_nodes(this));
@@ -118,6 +123,14 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
         }
     }
     comparison
+}
+
+/// The records whose results show little about their machines.
+fn state_disturbed(known: &[Known]) -> Option<Text> {
+    let why = |one: &Known| Some(text!("{who}: {why}", who = &*one.name, why = disturbance(one.record)?));
+    let runs: Vec<Text> = known.iter().filter_map(why).take(FEW).collect();
+    (!runs.is_empty())
+        .then(|| text!("Disturbed runs, so a difference may not be due to the machines ({runs}).", runs))
 }
 
 /// Starts a comparison: the compared records, and the facts in which they differ.
@@ -227,7 +240,7 @@ fn identify_machine(record: &Record) -> Option<impl PartialEq> {
 }
 
 /// All are the same record.
-const SAME_RECORD: Template = Template { code: "comparison-same-record", words: "All are the same record." };
+const SAME_RECORD: Template = Template::new("comparison-same-record", "All are the same record.");
 
 fn note_whole(comparison: &Comparison) -> Vec<Text> {
     let subjects = &comparison.subjects;

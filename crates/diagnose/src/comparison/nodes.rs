@@ -17,7 +17,7 @@ use crate::node_costs::nodes_of_cpus;
 /// Remote memory is mentioned if it is slower than local memory by this factor.
 const WORTH_TELLING: f64 = 1.1;
 
-/// Operations of lmbench's stream, most popular first.
+/// Operations of lmbench's stream, the most widely used first.
 const OPS: &[&str] = &["copy", "triad", "scale", "add"];
 
 /// The node of each CPU, as far as the record shows it.
@@ -75,7 +75,7 @@ impl<'a> Nodes<'a> {
         Some(package(own)? != package(to)?)
     }
 
-    /// Number of nodes with memory; 1 if the record has none.
+    /// Number of nodes with memory; 1 if the record lists none.
     pub(crate) fn count(&self) -> u32 {
         let machine = &self.record.machine;
         let with_memory = machine.nodes.iter().filter(|node| node.bytes != Some(0)).count() as u32;
@@ -98,15 +98,15 @@ pub(crate) fn last_level_cache(machine: &Machine) -> (u32, u64) {
 }
 
 /// The cost of other packages' memory.
-const OTHER_SOCKETS: Template = Template {
-    code: "comparison-other-sockets",
-    words: "{who}, {what}: memory on other sockets takes {factor} as long as local memory ({far} instead of {own}).",
-};
+const OTHER_SOCKETS: Template = Template::new(
+    "comparison-other-sockets",
+    "{who}, {what}: memory on other sockets takes {factor} as long as local memory ({far} instead of {own}).",
+);
 /// The cost of other nodes' memory, if packages cannot be distinguished.
-const OTHER_NODES: Template = Template {
-    code: "comparison-other-nodes",
-    words: "{who}, {what}: memory on other NUMA nodes takes {factor} as long as local memory ({far} instead of {own}).",
-};
+const OTHER_NODES: Template = Template::new(
+    "comparison-other-nodes",
+    "{who}, {what}: memory on other NUMA nodes takes {factor} as long as local memory ({far} instead of {own}).",
+);
 
 /// Describes the nodes in a record: the additional latency of other packages' memory.
 pub(crate) fn describe_nodes(known: &Known) -> Vec<Text> {
@@ -122,7 +122,7 @@ pub(crate) fn describe_nodes(known: &Known) -> Vec<Text> {
         let (who, own, far) = (&known.name, shown(&reach.own), shown(far));
         Some(text!(template, who, what, factor, far, own))
     };
-    // One result, the most popular, is enough.
+    // The first result, which is the most widely used one, is enough.
     find_reaches(known.record).iter().find_map(said).into_iter().collect()
 }
 
@@ -183,13 +183,14 @@ impl Reach {
     }
 }
 
-/// A record's memory latency: from the node matrix, from single loads of large working sets, and from lmbench's loops, most popular first.
+/// A record's memory latency: from the node matrix, from single loads of large working sets, and from lmbench's loops, the most widely used
+/// first.
 pub(crate) fn find_reaches(record: &Record) -> Vec<Reach> {
     let nodes = Nodes::from_record(record);
     let mut all = Vec::new();
     let (own, other): (Vec<&Measurement>, Vec<&Measurement>) =
         list_usable(record, metrics::NUMA_LATENCY).partition(|m| is_within_node(m));
-    let what = text!("comparison-reach-loads", "load latency");
+    let what = text!("load latency");
     if let Some(mut reach) = build_reach(&nodes, Timed::Matrix, what, &own, &other) {
         if let Some(numa) = crate::numa::numa(&crate::RecordIndex::new(record)) {
             let share = numa.remote_share;
@@ -223,7 +224,7 @@ pub(crate) fn find_reaches(record: &Record) -> Vec<Reach> {
         });
         let what = match op {
             Some(op) => text!("lmbench {op}, per element"),
-            None => text!("comparison-reach-stream", "lmbench stream, per element"),
+            None => text!("lmbench stream, per element"),
         };
         let of_op: Vec<&Measurement> = of_op.collect();
         all.extend(find_reach(&nodes, &of_op, Timed::Stream(number), what));

@@ -258,7 +258,7 @@ fn idle_states_that_noise_could_have_made_are_no_cause() {
             said.explanations.iter().find(|e| e.result.code() == Some("comparison-result-wakeup")).unwrap();
         wake.causes.clone()
     };
-    // Both take twice as long, as is and tuned.
+    // The second machine takes twice as long, both as is and tuned.
     assert!(causes(&run(60.0, 10.0), &run(121.0, 20.0)).is_empty());
     assert!(causes(&run(60.0, 10.0), &run(120.0, 10.0))[0].name.is(&IDLE_STATES));
 }
@@ -361,7 +361,7 @@ fn two_commands_are_no_result_of_two_machines() {
     let metrics = |said: &Comparison| said.rows.iter().map(|row| row.metric).collect::<Vec<_>>();
     let (bc, other) = (of("bc -l x", 1.0), of("./cm x", 25.0));
     let said = side_by_side(&[("bc", &bc), ("cm", &other)]);
-    assert_eq!(metrics(&said), ["core.clock"], "what the machine does is compared all the same");
+    assert_eq!(metrics(&said), ["core.clock"], "the machine's own results are still compared");
     assert!(said.explanations.is_empty(), "{:?}", said.explanations);
     assert_eq!((said.refused[0].code.as_str(), said.refused[0].figures), ("comparison-other-command", 2));
     let why = &said.refused[0].why;
@@ -423,7 +423,7 @@ fn changes_that_chance_makes_are_reported_to_be_so_and_what_changed_most_comes_f
     assert!(has_code(&many, "comparison-changed") && !has_code(&many, "comparison-by-chance"), "{many}");
     assert_eq!((number(&many, "slower"), number(&many, "faster")), (2.0, 0.0));
     assert!(first(&many).starts_with("w0"), "{many}");
-    // The certain part of its change is smaller than that of the other.
+    // The certain part of this change is smaller than that of the other change.
     assert!(first(&says(77.0, 80.0)).starts_with("w1"));
     // Losses precede gains, even larger ones.
     let both = says(300.0, 80.0);

@@ -89,21 +89,21 @@ pub(super) fn name_wakeup(row: &str) -> Text {
 }
 
 /// The number of CPUs, which is irrelevant for one thread.
-const CPUS: Template = Template { code: "comparison-order-cpus", words: "number of CPUs" };
+const CPUS: Template = Template::new("comparison-order-cpus", "number of CPUs");
 /// The load average; lower is faster.
-const LOAD: Template = Template { code: "comparison-order-load", words: "load average" };
+const LOAD: Template = Template::new("comparison-order-load", "load average");
 /// The value of a fact in a record; higher is faster.
 type Figure = fn(&Known) -> Option<f64>;
 /// Facts that may explain higher speed.
 const FACTS: [(Template, Figure); 5] = [
-    (Template { code: "comparison-order-cache", words: "last-level cache" }, |known| {
+    (Template::new("comparison-order-cache", "last-level cache"), |known| {
         Some(last_level_cache(&known.record.machine).1 as f64).filter(|bytes| *bytes > 0.0)
     }),
     (CPUS, |known| known.record.machine.counts.cpus_online.map(f64::from)),
-    (Template { code: "comparison-order-clock", words: "clock" }, |known| {
+    (Template::new("comparison-order-clock", "clock"), |known| {
         find_best_clock(known).map(|clock| clock.datum.value)
     }),
-    (Template { code: "comparison-order-devices", words: "speed of memory devices" }, |known| {
+    (Template::new("comparison-order-devices", "speed of memory devices"), |known| {
         device_speed(known.record).map(f64::from)
     }),
     (LOAD, |known| load_average(known.record).map(|load| -load)),

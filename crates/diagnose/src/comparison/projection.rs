@@ -20,20 +20,18 @@ use crate::observed::{Observed, find_observed};
 /// Smaller gains are not mentioned.
 const WORTH: f64 = 1.02;
 /// The setting: faster memory devices.
-pub(super) const DEVICES: Template =
-    Template { code: "comparison-set-memory-devices", words: "memory devices" };
+pub(super) const DEVICES: Template = Template::new("comparison-set-memory-devices", "memory devices");
 /// The setting: processes that each use one node.
-pub(super) const BINDING: Template =
-    Template { code: "comparison-set-node-binding", words: "processes bound to nodes" };
+pub(super) const BINDING: Template = Template::new("comparison-set-node-binding", "processes bound to nodes");
 /// The setting: idle states disabled.
-const IDLE_STATES: Template = Template { code: "comparison-set-idle-states", words: "idle states" };
+const IDLE_STATES: Template = Template::new("comparison-set-idle-states", "idle states");
 /// The setting: transparent huge pages as on another machine.
-const HUGE_PAGES: Template = Template { code: "comparison-set-huge-pages", words: "transparent huge pages" };
+const HUGE_PAGES: Template = Template::new("comparison-set-huge-pages", "transparent huge pages");
 /// The note on the rated speed of memory devices.
-pub(super) const RATED: Template = Template {
-    code: "comparison-devices-rated",
-    words: "The memory devices are rated for {rated}; those of {who} run at {best}.",
-};
+pub(super) const RATED: Template = Template::new(
+    "comparison-devices-rated",
+    "The memory devices are rated for {rated}; those of {who} run at {best}.",
+);
 
 /// Whether a setting's effect was measured on the machine that would gain; otherwise, the gain is modelled.
 pub(super) fn is_measured(what: &WhatIf) -> bool {
@@ -42,8 +40,8 @@ pub(super) fn is_measured(what: &WhatIf) -> bool {
 
 /// Every setting of each subject that is better on another subject, or better according to the subject's own results.
 pub(super) fn project_settings(known: &[Known], baseline: usize, explained: &[Explanation]) -> Vec<WhatIf> {
-    let governor = text!("comparison-set-governor", "governor");
-    let boost = text!("comparison-set-boost", "boost");
+    let governor = text!("governor");
+    let boost = text!("boost");
     let mut all = Vec::new();
     for (subject, this) in known.iter().enumerate() {
         let each = [
@@ -120,8 +118,8 @@ fn project_all_memory(
     let (low, high) = (cores * clock.min(1.0) * as_is / speed, cores * clock.max(1.0) * best / speed);
     let (least, most, who) = (Value::Factor(low), Value::Factor(high), &other.name);
     let setting = match has(&DEVICES) {
-        true => text!("comparison-set-all-memory", "memory devices and node binding together"),
-        false => text!("comparison-set-binding-alone", "node binding, overall"),
+        true => text!("memory devices and node binding together"),
+        false => text!("node binding, overall"),
     };
     let states = [as_it_is(), text!("memory of {who}")];
     let acts_on = match &held.held_back {
@@ -150,10 +148,10 @@ fn as_it_is() -> Text {
 }
 
 fn name_switch(on: bool) -> Text {
-    if on { text!("comparison-on", "on") } else { text!("off") }
+    if on { text!("on") } else { text!("off") }
 }
 
-/// A result that is comparable with others.
+/// Returns the result if it is comparable with others.
 fn filter_usable(datum: Option<&Datum>) -> Option<&Datum> {
     datum.filter(|datum| datum.unfit.is_none() && datum.value > 0.0)
 }
@@ -212,7 +210,7 @@ fn project_binding(this: &Known) -> Option<WhatIf> {
     Some(WhatIf { at_most: true, evidence, ..what })
 }
 
-/// SMT on or off.
+/// The setting: SMT on or off.
 fn project_smt(this: &Known, known: &[Known]) -> Option<WhatIf> {
     let smt = |record: &Record| record.conditions.before.smt.clone().unwrap_or_default();
     let is_off = |record: &Record| matches!(smt(record).as_str(), "off" | "forceoff");
@@ -233,7 +231,7 @@ fn project_smt(this: &Known, known: &[Known]) -> Option<WhatIf> {
         ([true, false].map(name_switch), 1.0 / own, says, cite_fact(significant(own), metrics::SMT_YIELD))
     };
     let acts_on = text!("throughput of all CPUs");
-    let what = what_if(text!("comparison-set-smt", "SMT"), states, acts_on, gain, says);
+    let what = what_if(text!("SMT"), states, acts_on, gain, says);
     Some(WhatIf { evidence: vec![evidence], ..what })
 }
 
@@ -306,7 +304,7 @@ fn project_clock_source(this: &Known, known: &[Known]) -> Option<WhatIf> {
     let (gain, evidence) = (mine.value / theirs.value, vec![cite_datum(mine), cite_datum(theirs)]);
     let [mine, theirs] = [mine, theirs].map(|cost| figure(cost.value, "ns"));
     let says = text!("Reading the clock costs {theirs} on {who}, {mine} here.");
-    let setting = text!("comparison-set-clock-source", "clock source");
+    let setting = text!("clock source");
     let states = [now.clone().into(), then.clone().into()];
     Some(WhatIf { evidence, ..what_if(setting, states, text!("reading the clock"), gain, says) })
 }

@@ -53,7 +53,7 @@ fn judge_difference(
                 return (Verdict::TooNoisy { rounds_needed: Some(missing) }, None);
             }
             (true, true) => text!("single samples"),
-            _ => text!("comparison-single-figure", "single sample on one side"),
+            _ => text!("single sample on one side"),
         };
         return (Verdict::NotMeasurable { reason }, None);
     };
@@ -161,7 +161,7 @@ mod tests {
         assert!(!differs_from_1(&near, &wide) && differs_from_1(&far, &wide));
         assert!(
             differs_from_1(&datum_of(&[101.0]), &datum_of(&[100.0])),
-            "single results are taken as they are"
+            "single results are compared by their values"
         );
         let cost = |factor: f64| wide.mapped(|ns| ns * factor).over_another(&wide, 1.0, "");
         assert!(!differs_from_1(&cost(1.05), &cost(1.0)) && differs_from_1(&cost(2.0), &cost(1.0)));

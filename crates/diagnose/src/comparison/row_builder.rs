@@ -19,7 +19,7 @@ const ONE_THING: f64 = 1.5;
 /// Bandwidth operations that are also shown per core, CPU and package.
 const DIVIDED: &[&str] = &["read", "triad"];
 
-/// The rows of a record. `commands` tells whether all compared records are of commands; `only` contains block sizes that are the only
+/// The rows of a record. `commands` is set if all compared records are of commands; `only` contains block sizes that are the only
 /// size in some record.
 pub(super) fn build_rows(index: &RecordIndex, commands: bool, only: &OnlySizes) -> Rows {
     let record = index.record;

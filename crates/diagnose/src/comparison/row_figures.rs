@@ -107,7 +107,7 @@ fn slowest_cpu(record: &Record) -> Option<RowFigure> {
     Some(RowFigure {
         figure: Figure {
             family: Family::SlowestCpu,
-            what: text!("fleet-slowest-cpu", "clock of the slowest CPU / median CPU"),
+            what: text!("clock of the slowest CPU / median CPU"),
             metric: metrics::CORE_CLOCK.to_owned(),
             unit: "ratio".to_owned(),
             better: Some(Better::Higher),

@@ -128,7 +128,7 @@ impl<'a> RowNames<'a> {
             }
             ("core_to_core", _) => {
                 let class = m.detail.get(detail::CLASS)?;
-                // Different kinds of handover are never compared.
+                // Different kinds of cache-line handover are never compared.
                 let how = Handover::of_measurement(m);
                 let order = 2 * class_order(class) + u32::from(how == Some(Handover::Store));
                 let name = join([class.to_owned()].into_iter().chain(how.map(|how| how.says().to_string())));
@@ -223,7 +223,8 @@ impl<'a> RowNames<'a> {
         if self.nodes.is_own(m) == Some(false) || !reported || self.streamed && on_bus {
             return None;
         }
-        // linespeed's own results are for all CPUs or one per core, as the group's name shows; other tools' for as many as requested.
+        // linespeed's own results are for all CPUs or one per core, as the group's name shows; other tools' results are for the requested
+        // number.
         let counts = &self.record.machine.counts;
         let cpus = match self.record.import {
             Some(_) => counts.cpus_allowed.or(counts.cpus_online).or(counts.cores),
@@ -271,8 +272,8 @@ fn describe(m: &Measurement, head: &str, labels: &[Label]) -> String {
     join([head.to_owned()].into_iter().chain(said))
 }
 
-/// Words that a label's value adds to a row's name: the label, the value, and the words, with `{}` for the value; empty words add
-/// nothing.
+/// Words that a label's value adds to a row's name. Each row has the label, the value, and the words, in which `{}` stands for the value;
+/// empty words add nothing.
 static SAID: LazyLock<Vec<Vec<&str>>> = LazyLock::new(|| rows(include_str!("row_names.txt"), "labels"));
 
 /// The words that a label's value adds to a row's name; `None` if there are none.
@@ -302,7 +303,7 @@ pub(super) fn count_threads(m: &Measurement) -> Option<u64> {
     m.labels.count(Label::Threads).or_else(|| m.labels.get(Label::Cpu).map(|_| 1)).or_else(cpus)
 }
 
-/// The labels that all results of a row share: without those that identify a place on one machine.
+/// The labels that all results of a row share, excluding labels that identify a place on one machine.
 pub(super) fn shared_labels(place: &Labels) -> Labels {
     let kept = place.0.iter().filter(|(name, _)| !ON_MACHINE.contains(&name.as_str()));
     Labels(kept.map(|(name, value)| (name.clone(), value.clone())).collect())

@@ -27,7 +27,7 @@ const GROUPS: [(&[&str], &str, Family); 11] = [
 /// The kind of a row, for rows on which decisions depend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum RowKind {
-    /// No decision depends on the row.
+    /// Any row on which no decision depends.
     #[default]
     Other,
     /// The clock of one core running scalar code.
@@ -193,7 +193,7 @@ pub(super) fn find_wakeups<'a>(rows: &'a Rows, of: Metric, policy: &str, setting
 }
 
 impl RowEntry {
-    /// For wake-ups: the scheduling policy, by default the ordinary one.
+    /// For wake-ups: the scheduling policy, `other` by default.
     pub(crate) fn policy(&self) -> &str {
         self.place.word(Label::Policy).unwrap_or("other")
     }

@@ -43,7 +43,7 @@ pub fn suggest(
 }
 
 /// For each record with results, commands that measure the same on the other machines. `measured_by` returns the measurements that
-/// produced a record's results; `can_measure` tells whether a record's machine can run one.
+/// produced a record's results; `can_measure` returns whether a record's machine can run a measurement.
 pub(super) fn suggest_runs(
     sides: &[Side],
     measured_by: impl Fn(&Record) -> Vec<&'static str>,
@@ -90,8 +90,8 @@ pub(super) fn suggest_runs(
     suggestions.collect()
 }
 
-/// Suggests a newer record of the same machine to replace the side `here`: the newest that has another side's work that the current
-/// record lacks, or that `shares` any result with the others. `newer`: these records with their names, newest first.
+/// Suggests a newer record of the same machine to replace the side `here`: the newest record that contains work of another side which the
+/// current record lacks, or that `shares` any result with the others. `newer`: these records with their names, newest first.
 pub(super) fn suggest_newer(
     sides: &[Side],
     here: usize,

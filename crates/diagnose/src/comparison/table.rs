@@ -14,9 +14,10 @@ use super::rows::{Divisors, RowEntry, RowKey, RowKind};
 
 /// The reason: different commands.
 pub const OTHER_COMMAND: Template =
-    Template { code: "comparison-other-command", words: "different commands: {base}, {this}" };
+    Template::new("comparison-other-command", "different commands: {base}, {this}");
 
-/// The reason why two results cannot be compared; `None` if they can. A command, settings or a size known for only one is not a reason.
+/// The reason why two results cannot be compared; `None` if they can. A command, settings or a size that is known for only one of them is
+/// not a reason.
 pub(super) fn find_refusal(this: &Datum, base: &Datum) -> Option<Text> {
     if let Some(why) = this.unfit.as_ref().or(base.unfit.as_ref()) {
         return Some(why.clone());

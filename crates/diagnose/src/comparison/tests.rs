@@ -391,7 +391,7 @@ fn wake_ups_are_said_to_be_over_cpus_and_shares_of_time_are_their_mean() {
     };
     assert_eq!(values("wakeup.latency", Some("as-is")), [Some(44.25e3), Some(52.5e3)]);
     let row = said.rows.iter().find(|row| row.metric == "wakeup.latency").unwrap();
-    assert_eq!(row.what.to_string(), "median over CPUs, fifo", "no headline, which is of one CPU");
+    assert_eq!(row.what.to_string(), "median over CPUs, fifo", "not the headline, which is for one CPU");
     let near = |found: &[Option<f64>], expected: [f64; 2]| {
         found.iter().zip(expected).all(|(a, b)| a.is_some_and(|a| (a - b).abs() < 1e-4))
     };

@@ -1,4 +1,4 @@
-//! Drops the parts of a record that comparisons do not read, for when many records are in memory at the same time.
+//! Drops the parts of a record that comparisons do not read, to save memory if many records are loaded at the same time.
 
 use record::{Record, detail};
 

@@ -25,14 +25,13 @@ const MOST_CAUSES: usize = 3;
 const MOST_LISTED: usize = 3;
 
 /// The number of results that are too noisy to decide.
-pub const TOO_NOISY: Template =
-    Template { code: "comparison-too-noisy", words: "Too noisy to decide: {noisy}." };
+pub const TOO_NOISY: Template = Template::new("comparison-too-noisy", "Too noisy to decide: {noisy}.");
 /// The largest slowdowns, ranked by the end of the interval that is closer to 1, which is the certain part.
 pub(super) const SLOWER_MOST: Template =
-    Template { code: "comparison-slower-most", words: "Largest slowdowns: {changes}." };
-/// The same for speedups.
+    Template::new("comparison-slower-most", "Largest slowdowns: {changes}.");
+/// The largest speedups, ranked in the same way.
 pub(super) const FASTER_MOST: Template =
-    Template { code: "comparison-faster-most", words: "Largest speedups: {changes}." };
+    Template::new("comparison-faster-most", "Largest speedups: {changes}.");
 
 /// The answer, one paragraph per result; empty if all are the same record.
 pub(super) fn state_verdict(c: &Comparison) -> Vec<Text> {
@@ -49,7 +48,7 @@ fn subject_name(c: &Comparison, subject: usize) -> &str {
     c.subjects.get(subject).map_or("", |subject| &subject.name)
 }
 
-/// The first few of a list, and the number of others.
+/// The first few items of a list, and the number of remaining items.
 fn first_of(mut all: Vec<Text>) -> Vec<Text> {
     let more = all.len().saturating_sub(MOST_LISTED);
     all.truncate(MOST_LISTED);
@@ -93,7 +92,7 @@ fn find_slower(c: &Comparison, e: &Explanation) -> usize {
     if this { e.subject } else { c.baseline }
 }
 
-/// One result with its causes and with refuted causes.
+/// Describes one result, its causes, and refuted causes.
 fn state_result(c: &Comparison, e: &Explanation) -> Text {
     let mut said = match &e.held_back {
         Some(held) => {
@@ -103,7 +102,7 @@ fn state_result(c: &Comparison, e: &Explanation) -> Text {
             said.push(words::state_limits_rest(e));
             said
         }
-        // Equal overall, but different in parts.
+        // The machines are equal overall, but differ in individual causes.
         None if e.speed.ln().abs() < MUCH && !e.adds_up => e.says.clone(),
         None => {
             let (this, base) = (&c.subjects[e.subject].name, &c.subjects[c.baseline].name);
@@ -250,7 +249,7 @@ fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -
     if changed.is_empty() {
         return text!("No change beyond noise in {figures}.");
     }
-    // The change at the end of the interval nearest to 1; the largest is listed first.
+    // The change at the end of the interval that is closer to 1; the largest change is listed first.
     let resolved = |cell: &Cell| match cell.interval {
         Some((low, high)) if low > 1.0 || high < 1.0 => low.ln().abs().min(high.ln().abs()),
         Some(_) => 0.0,
@@ -308,7 +307,7 @@ fn state_changed_settings(c: &Comparison, other: usize) -> Text {
     said
 }
 
-/// The answer for many records: outliers, the ranking by the result that most of them have, and refused comparisons.
+/// The answer for many records: outliers, the ranking by the result that most records contain, and refused comparisons.
 fn state_many(c: &Comparison) -> Vec<Text> {
     let mut said = Vec::new();
     let results: Vec<Text> = c.orders.iter().filter_map(|order| describe_outliers(c, order)).collect();
@@ -337,7 +336,7 @@ fn state_many(c: &Comparison) -> Vec<Text> {
     said
 }
 
-/// A record with its result.
+/// Describes a record with its result.
 fn describe_rank(c: &Comparison, order: &Order, rank: &Rank) -> Text {
     let value = figure(rank.value, &order.unit);
     text!("{who} ({value})", who = subject_name(c, rank.subject).to_owned())

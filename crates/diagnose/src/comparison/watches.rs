@@ -14,7 +14,7 @@ use record::{Label, Labels, Metric, Text, Watch, text};
 
 use super::Side;
 
-/// Approximate number of rows that fit in one table.
+/// Approximate number of rows in a table: confidence intervals are corrected for this many comparisons.
 const TOGETHER: usize = 16;
 /// Rows are omitted if no value exceeds this.
 const LEAST: f64 = 0.002;

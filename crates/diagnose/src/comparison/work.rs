@@ -9,7 +9,7 @@ use record::{Label, Measurement, Record, detail, metrics};
 
 use crate::tables::rows;
 
-/// The workload of a command without another name.
+/// The workload label of a command that has no other name.
 const COMMAND: &str = "command";
 
 /// linespeed's own loops that do published work: the workload, the work, and the block size in bytes.
@@ -87,7 +87,7 @@ impl<'a> Works<'a> {
         Self(works)
     }
 
-    /// The same, except that linespeed's loops keep their own names if no compared record contains the published program.
+    /// Returns the same workloads, except that linespeed's loops keep their own names if no compared record contains the published program.
     pub(super) fn beside(mut self, all: &OnlySizes) -> Self {
         for work in self.0.values_mut() {
             if let Program::Own(own) = work.program
@@ -163,7 +163,7 @@ pub(super) fn is_loop(label: &str) -> bool {
     OWN.iter().any(|own| own.0 == label)
 }
 
-/// Whether a record is of a command without another name.
+/// Whether a record is of a command that has no other name.
 pub(super) fn is_of_command(record: &Record) -> bool {
     record.measurements.iter().any(|m| m.labels.word(Label::Workload) == Some(COMMAND))
 }

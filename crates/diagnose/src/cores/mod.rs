@@ -30,7 +30,8 @@ pub struct Core {
     /// A regular expression for model names that belong only to this design.
     #[serde(default, with = "expression")]
     pub names: Option<Regex>,
-    /// A regular expression that the model name must match, if there is a name, because clients and servers may share CPUID models.
+    /// A regular expression that the model name must match, if there is a name, because client and server processors may share CPUID
+    /// models.
     #[serde(default, with = "expression")]
     pub only: Option<Regex>,
     /// A regular expression that the model name must not match.
@@ -44,7 +45,8 @@ pub struct Core {
     pub figures: Vec<Figure>,
 }
 
-/// The identifying numbers of a processor. Families and models are the displayed ones; on Arm, the model is the part number in MIDR.
+/// The identifying numbers of a processor. Families and models are display values, including the extended fields; on Arm, the model is the
+/// part number in MIDR.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KnownBy {
@@ -102,7 +104,7 @@ mod expression {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Regex>, D::Error> {
         let text: Option<String> = Deserialize::deserialize(from)?;
-        // Firmware writes names in upper case, and users in lower case.
+        // Firmware may write names in upper case, and users may write them in lower case.
         let read = |text: String| RegexBuilder::new(&text).case_insensitive(true).build();
         text.map(|text| read(text).map_err(Error::custom)).transpose()
     }

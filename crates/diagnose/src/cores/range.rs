@@ -44,8 +44,8 @@ impl Figure {
 }
 
 impl Core {
-    /// The published results for one of its quantities. Results of the exact model take precedence over those of the design, which otherwise
-    /// include only results without a model; for a guest, results of guests take precedence over bare metal.
+    /// The published results for one quantity of this design. Results of the exact model take precedence over those of the design, which
+    /// otherwise include only results without a model; for a guest, results of guests take precedence over bare metal.
     pub fn range<'a>(
         &self,
         what: &str,
@@ -80,11 +80,12 @@ impl Core {
     }
 }
 
-/// The published results for a quantity of a design, or otherwise of its group.
+/// The published results for a quantity of a design, or otherwise of its group, or of servers in general.
 pub fn range_of(core: &Core, what: &str, machine: &Machine) -> Option<Range> {
     let (names, is_guest) = (names(&machine.processor).collect::<Vec<_>>(), machine.is_virtual());
     let range = |core: &Core| core.range(what, names.iter().copied(), is_guest);
-    range(core).or_else(|| range(group(core.group.as_deref()?)?))
+    let of_group = |own: &str| [own, "servers"].into_iter().filter_map(group).find_map(range);
+    range(core).or_else(|| of_group(core.group.as_deref()?))
 }
 
 /// A group by its name.

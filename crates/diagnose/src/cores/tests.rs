@@ -5,7 +5,7 @@ use super::*;
 fn every_figure_has_a_known_unit_ends_in_order_and_a_source() {
     let is_group = |core: &Core| core.known_by.is_empty() && core.names.is_none();
     let designs = all().iter().filter(|core| !is_group(core)).count();
-    assert_eq!((designs, all().len()), (33, 37));
+    assert_eq!((designs, all().len()), (33, 38));
     for core in all() {
         assert!(
             core.known_by.iter().all(|known| !known.source.is_empty() && !known.models.is_empty()),
@@ -15,7 +15,7 @@ fn every_figure_has_a_known_unit_ends_in_order_and_a_source() {
         for figure in &core.figures {
             let at = format!("{} {}", core.id, figure.what);
             assert!(unit_of(&figure.unit).is_some(), "{at}: {}", figure.unit);
-            let (low, high, _) = figure.ends().unwrap_or_else(|| panic!("{at} has no figure"));
+            let (low, high, _) = figure.ends().unwrap_or_else(|| panic!("{at} has no value"));
             assert!(0.0 < low && low <= high, "{at}: {low} to {high}");
             assert!(figure.value.is_none() || figure.low.is_none() && figure.high.is_none(), "{at}");
             assert!(

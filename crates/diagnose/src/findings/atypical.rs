@@ -200,7 +200,7 @@ mod tests {
     use crate::samples::{add_curve, device, machine, measured};
     use record::{Labels, Record};
 
-    /// A complete Milan server with 8 channels, and its results.
+    /// A Milan server with all 8 channels populated, and its results.
     fn milan(latency: [f64; 2], triad: f64) -> Record {
         let mut record = machine(64);
         let processor = &mut record.machine.processor;
@@ -255,7 +255,7 @@ mod tests {
         }
         let core = resource(&record, CORE);
         assert!((core.share.unwrap() - 3.2 / 3.5).abs() < 1e-3, "{core:?}");
-        assert_eq!(resource(&record, MEMORY_LATENCY).share, None, "the best of this run is no line speed");
+        assert_eq!(resource(&record, MEMORY_LATENCY).share, None, "its own best is not the line speed");
     }
 
     #[test]

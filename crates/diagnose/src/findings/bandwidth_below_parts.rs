@@ -113,7 +113,7 @@ mod tests {
         let mut unreported = record_with(10e9);
         unreported.machine.memory_devices[1].configured_mt_s = None;
         assert_eq!(missing(&unreported, RULE), Some("memory devices with channel and speed (SMBIOS)"));
-        assert_eq!(missing(&guest, RULE), None, "a guest cannot have what it looks for");
+        assert_eq!(missing(&guest, RULE), None, "a guest cannot have this problem");
     }
 
     #[test]

@@ -13,12 +13,12 @@ use crate::resources::{Walk, beyond, walked};
 pub(crate) const RULE: Rule = Rule { name: "bandwidth-shared", find };
 
 /// The finding if the best result was measured while no other processes ran.
-pub(crate) const AT_TIMES: Template = Template {
-    code: "bandwidth-shared-at-times",
-    words: "other tasks sometimes reduce triad's memory bandwidth by {lost} ({stores} stores)",
-};
+pub(crate) const AT_TIMES: Template = Template::new(
+    "bandwidth-shared-at-times",
+    "other tasks sometimes reduce triad's memory bandwidth by {lost} ({stores} stores)",
+);
 
-/// If the result is this many times the result of the rounds with other processes, their load was not constant.
+/// If the overall result is this many times the result of the rounds with other processes, their load was not constant.
 const UNDISTURBED: f64 = 1.25;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
@@ -29,7 +29,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![found.mend(remedy(case))])
 }
 
-/// The result of the rounds with and without other processes.
+/// The result of alternating rounds with and without other processes.
 pub(super) fn turns<'a>(case: &Case<'a>) -> Option<(&'a Measurement, Verdict)> {
     in_memory(case).into_iter().find_map(|measurement| {
         let of = |key| measurement.detail.get(key);
@@ -91,7 +91,7 @@ fn by_turns((m, loss): (&Measurement, Verdict)) -> Option<Finding> {
     Some(found)
 }
 
-const ON_CPUS: Template = Template { code: "bandwidth-shared-cpus", words: "{cpus} CPUs" };
+const ON_CPUS: Template = Template::new("bandwidth-shared-cpus", "{cpus} CPUs");
 
 /// Bandwidths measured beyond the caches, with bytes counted as in STREAM.
 fn in_memory<'a>(case: &Case<'a>) -> Vec<&'a Measurement> {
@@ -150,7 +150,7 @@ mod tests {
         assert!(!finding.measured && finding.severity == record::diagnosis::Severity::Warning, "{finding:?}");
     }
 
-    /// Measured in alternating rounds, which makes the result unreliable.
+    /// A record with a result from alternating rounds, which is unreliable because of other processes.
     fn in_turns(share: f64) -> Record {
         let mut record = machine(2);
         let place = Labels::new()
@@ -217,7 +217,7 @@ mod tests {
     fn the_turns_stand_before_the_model() {
         let mut record = in_turns(0.02);
         record.measurements.extend(crate::samples::stolen("os", [0.0, 0.5]).measurements);
-        assert_eq!(found(&record, RULE), [], "a model says more than what was measured");
+        assert_eq!(found(&record, RULE), [], "the model would predict more than was measured");
     }
 
     #[test]
@@ -227,7 +227,7 @@ mod tests {
         quota.machine.limits.cpu_quota = Some(0.5);
         quota.conditions.before.quota_throttled = Some(1);
         quota.conditions.after = Some(record::Snapshot { quota_throttled: Some(9), ..Default::default() });
-        assert_eq!(found(&quota, RULE), [], "a quota is no neighbour");
+        assert_eq!(found(&quota, RULE), [], "a quota is not another process");
         assert_eq!(missing(&machine(2), RULE), Some("memory bandwidth"));
         let mut alone = record_with([0.5, 0.5]);
         alone.measurements.retain(|m| m.metric == "memory.bandwidth");

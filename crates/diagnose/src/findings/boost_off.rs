@@ -45,7 +45,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         cause.evidence.push(cite_fact(most_says, "machine.processor.max_hz"));
         RULE.report_model(loss, text!("boost is off: at most {base} instead of {most}"))
     } else {
-        RULE.report_fact(Severity::Note, text!("boost is off, or this processor has none"))
+        RULE.report_fact(Severity::Note, text!("boost is off, or this processor does not support it"))
     };
     Some(vec![finding.cite_all(cause.evidence).mend(cause.remedy).undo(cause.undo)])
 }
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(found(&record, RULE)[0].severity, Severity::Note);
         record.machine.processor.firmware_name = None;
         record.import = Some(Default::default());
-        assert_eq!(found(&record, RULE)[0].severity, Severity::Note, "its speed by dmidecode is of a moment");
+        assert_eq!(found(&record, RULE)[0].severity, Severity::Note, "dmidecode reports a momentary speed");
         record.machine.processor.model_name = Some("Some SoC CPU @ 2.50GHz".to_owned());
         assert_eq!(found(&record, RULE)[0].severity, Severity::Serious);
     }

@@ -69,8 +69,8 @@ fn find_stalled_step(case: &Case, (one, many): Step) -> Option<Finding> {
         many = Value::Figure(many.value(), ""),
         one = Value::Figure(one.value(), "")
     );
-    // The threads of linespeed's own loops share no data, so the machine itself must slow them down. A result of another tool is that of a
-    // program.
+    // The threads of linespeed's own loops share no data, so the machine itself must slow them down. Another tool's result comes from an
+    // ordinary program, whose threads may share data.
     let own = workload != COMMAND && many.origin.is_none();
     let finding = RULE
         .report_loss(loss, what)
@@ -207,7 +207,7 @@ mod tests {
         let with = |look| crate::shape::samples::record_with(of_own(2.0, 1.05, look), looks.clone());
         assert!(cites(&with(Some(8))) && !cites(&with(Some(2))) && !cites(&with(None)));
         assert!(!cites(&of_own(2.0, 1.05, None)));
-        // Shared cores also explain the stalls of a command, before locks are suspected.
+        // Shared cores also explain a command's stalls, and are considered before locks.
         let mut command = crate::shape::samples::record_with(scaled(2.0, 1.05), looks.clone());
         command.measurements.iter_mut().for_each(|m| m.looks = vec![8]);
         assert!(cites(&command));

@@ -46,7 +46,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 fn find_absent(case: &Case, at: usize, level: &Level, size: u64) -> Option<Finding> {
     let before = case.levels().get(at.checked_sub(1)?)?.advertised_bytes?;
     let memory = case.levels().last().filter(|last| last.name == "memory")?;
-    // A step within the cache before is that one's.
+    // A step within the size of the previous cache belongs to that cache.
     if level.measured_bytes.is_some_and(|seen| seen > before) {
         return None;
     }
@@ -85,7 +85,7 @@ fn remedy(case: &Case) -> &'static str {
 fn find_smaller(case: &Case, at: usize, level: &Level, size: u64) -> Option<Finding> {
     let measured = level.measured_bytes?;
     let before = at.checked_sub(1).and_then(|before| case.levels()[before].advertised_bytes);
-    // A step within the cache before is that one's.
+    // A step within the size of the previous cache belongs to that cache.
     if before.is_some_and(|before| measured <= before) {
         return None;
     }
@@ -102,7 +102,7 @@ fn find_smaller(case: &Case, at: usize, level: &Level, size: u64) -> Option<Find
     if most >= MUCH_SMALLER || !is_confirmed(case, level, size) {
         return None;
     }
-    // This only shows whether a part of the cache is missing, which is not a share of speed.
+    // This verdict only shows whether part of the cache is missing; the missing part is not a share of speed.
     costs(verdict(1.0 - least, (1.0 - most, 1.0 - least)))?;
     let (name, seen) = (&level.name, Value::Bytes(measured));
     let says = text!(
@@ -201,7 +201,7 @@ mod tests {
         let finding = &found(&none(1 << 30), RULE)[0];
         assert_eq!(finding.what.code(), Some("cache-smaller-absent"));
         assert_eq!(["advertised", "before"].map(|name| figure_in(&finding.what, name) as u64 >> 20), [32, 1]);
-        assert_eq!(found(&none(16 << 20), RULE), [], "where nothing large was measured, memory was not");
+        assert_eq!(found(&none(16 << 20), RULE), [], "without large working sets, memory was not measured");
         let mut busy = none(1 << 30);
         busy.conditions.before.load = Some([2.0, 1.0, 1.0]);
         assert_eq!(found(&busy, RULE), []);
@@ -259,6 +259,6 @@ mod tests {
                 m.summary.interval = Some((15.0, high));
             }
         }
-        assert_eq!(found(&record, RULE), [], "up to 100 MiB of 128 MiB may be there");
+        assert_eq!(found(&record, RULE), [], "up to 100 of 128 MiB may be available");
     }
 }

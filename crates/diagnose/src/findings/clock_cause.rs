@@ -81,7 +81,7 @@ fn decided_by_host(case: &Case, cpu: u32) -> Option<Cause> {
 
 fn on_battery(snapshot: &Snapshot) -> Option<Cause> {
     snapshot.power_supply.as_deref().filter(|supply| *supply == "battery")?;
-    let (what, says) = (text!("the machine runs on battery"), text!("on battery"));
+    let (what, says) = (text!("the machine runs on battery power"), text!("on battery"));
     Some(Cause::shown(what, says, "conditions.before.power_supply", remedies("clock battery")))
 }
 
@@ -114,7 +114,7 @@ pub(super) fn no_boost(snapshot: &Snapshot) -> Option<Cause> {
     let mut cause = Cause::shown(what, text!("boost off"), "conditions.before.boost", Vec::new());
     let source = snapshot.boost_source.as_deref();
     if let Some(path) = source.and_then(pasteable).filter(|path| path.starts_with("/sys/")) {
-        // Intel's file has the opposite meaning of all other files.
+        // In Intel's file, the values have the opposite meaning of those in all other files.
         let (on, off) = if path.ends_with("no_turbo") { ("0", "1") } else { ("1", "0") };
         let (boost, path) = (KnobValue::new(KnobName::Boost, "on"), path.replace("/policy0/", "/policy*/"));
         cause.remedy.push(Remedy::command(write_command(on, &path)).sets(boost));
@@ -125,7 +125,8 @@ pub(super) fn no_boost(snapshot: &Snapshot) -> Option<Cause> {
     Some(cause)
 }
 
-/// The energy-performance preference if the driver has one, because the governor's name then means little; otherwise, the governor.
+/// The energy-performance preference as the cause, if the driver has one, because the governor's name then means little; otherwise, the
+/// governor.
 fn saving(setting: &Setting, _: f64) -> Option<Cause> {
     let (epp, governor) = (setting.setting.epp.as_ref(), setting.setting.governor.as_ref());
     if let Some(epp) = epp.filter(|epp| !matches!(epp.as_str(), "performance" | "default" | "0")) {

@@ -33,7 +33,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         let [limit, allowed] = [held.limit.watts, held.allowed].map(|watts| Value::Figure(watts, "W"));
         let what = text!(
             "power-limited",
-            "{zone} is limited to {limit} sustained; {allowed} is possible ({interface})"
+            "the sustained power of {zone} is limited to {limit}; {allowed} is possible ({interface})"
         );
         findings.push(report(if reached { Severity::Warning } else { Severity::Note }, what, cause));
     }

@@ -98,7 +98,7 @@ impl Held<'_> {
     }
 }
 
-/// A powercap file, whose name contains a colon.
+/// The name of a powercap file, which may contain colons, if it is safe in a command.
 fn pasteable_file(file: &str) -> Option<&str> {
     let rest = file.strip_prefix("/sys/class/powercap/")?;
     pasteable(&rest.replace(':', "_")).map(|_| file)
@@ -203,7 +203,7 @@ pub(super) fn by_heat(case: &Case) -> Option<Cause> {
     let ms = all.checked_sub(before.heat_ms.unwrap_or(0)).filter(|ms| *ms > 0)?;
     let [held, all, longest] =
         [ms, all, after.longest_heat_ms.unwrap_or(all)].map(|ms| Value::Figure(ms as f64, "ms"));
-    let what = text!("clock-cause-heat", "heat reduced the clock for {held} of the run", held = held.clone());
+    let what = text!("heat reduced the clock for {held} of the run", held = held.clone());
     let says = text!("throttled for {all} since boot, for at most {longest} at a time");
     let from = "conditions.after.clock_holders.heat_ms";
     Some(Cause::shown(what, says, from, advise_for(HeldBy::Heat)))
@@ -221,7 +221,7 @@ pub(super) fn by_driver(holders: &ClockHolders) -> Option<Cause> {
     Some(Cause { undo, ..Cause::shown(what, says, format!("{HOLDERS}.max_percent"), remedy) })
 }
 
-/// A highest performance level that is below the processor's own.
+/// A maximum performance level that is set below the processor's own maximum.
 pub(super) fn by_range(holders: &ClockHolders) -> Option<Cause> {
     let HwpRange { highest, allowed, .. } = holders.hwp.filter(|range| range.allowed < range.highest)?;
     let what = text!("clock-cause-range", "hardware P-states are capped at level {allowed} of {highest}");

@@ -72,7 +72,7 @@ fn find_slow(case: &Case) -> Option<Finding> {
         .report_loss(loss.clone(), what)
         .locate_cpus(&cpus_of(found.iter().map(|found| found.measured)))
         .cite(text!("with only CPU {cpu} busy, it runs at {worst}"), worst)
-        .cite(text!("its advertised maximum is {promised}"), hz_reported(case, cpu, "max_hz", |c| c.max_hz))
+        .cite(text!("the advertised maximum is {promised}"), hz_reported(case, cpu, "max_hz", |c| c.max_hz))
         .cite_all(cause.evidence)
         .mend(cause.remedy)
         .undo(cause.undo);
@@ -83,8 +83,8 @@ fn find_slow(case: &Case) -> Option<Finding> {
 /// CPUs with a limit this far below the others count as limited, regardless of the machine's core types.
 const FAR_BELOW: f64 = 1.0 / 3.0;
 
-/// Whether CPUs of equal cores have different limits. This is the case if the design has one core type, or if at most a quarter of the CPUs
-/// are below all others and those have the same limit: no hybrid processor has so few slow cores.
+/// Whether CPUs with different limits have cores of the same type. This is the case if the design has one core type, or if at most a
+/// quarter of the CPUs are below all others and these slow CPUs have the same limit: no hybrid processor has so few slow cores.
 fn are_equal_cores(case: &Case, highest: f64) -> bool {
     let design = cores::of_machine(&case.record.machine);
     let has_one_kind = |known: &cores::KnownBy| known.vendor.is_some() && known.kind.is_none();
@@ -138,11 +138,11 @@ pub(super) fn find_limited(case: &Case) -> Option<Finding> {
     let cpus: CpuList = limits.iter().flat_map(|limit| limit.3.iter()).collect();
     let (says, from) = match is_own {
         true if !boosts => (
-            text!("boost is off; its base clock is {could_be}", could_be = could_be.clone()),
+            text!("boost is off; the base clock is {could_be}", could_be = could_be.clone()),
             hz_reported(case, cpu, "base_hz", |cpu| cpu.base_hz),
         ),
         true => (
-            text!("its advertised maximum is {could_be}", could_be = could_be.clone()),
+            text!("the advertised maximum is {could_be}", could_be = could_be.clone()),
             hz_reported(case, cpu, "max_hz", |cpu| cpu.max_hz),
         ),
         false => (

@@ -113,7 +113,7 @@ mod tests {
         let unmeasured = &found(&record_with(Some("hpet"), None, 100.0), RULE)[0];
         assert!(matches!(unmeasured.loss, Verdict::NotMeasurable { .. }));
         assert_eq!(unmeasured.severity, Severity::Warning);
-        assert_eq!(found(&record_with(Some("xen"), None, 100.0), RULE), [], "the host decides");
+        assert_eq!(found(&record_with(Some("xen"), None, 100.0), RULE), [], "the cost depends on the host");
     }
 
     const DOUBT: &str = "too few samples (2) for an interval";
@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(by_name.severity, Severity::Serious, "{by_name:?}");
         let doubt = by_name.evidence[0].says.value("doubt").map(Value::to_string);
         assert_eq!(doubt.as_deref(), Some(DOUBT));
-        assert_eq!(doubtful("tsc").severity, Severity::Note, "its cost is all that says so");
+        assert_eq!(doubtful("tsc").severity, Severity::Note, "only the doubtful cost is evidence");
     }
 
     #[test]

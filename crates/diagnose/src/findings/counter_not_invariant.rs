@@ -53,7 +53,7 @@ mod tests {
         assert_eq!(
             found(&record, RULE)[0].severity,
             Severity::Note,
-            "the kernel's clock is quick all the same"
+            "the kernel's clock is fast nevertheless"
         );
     }
 }

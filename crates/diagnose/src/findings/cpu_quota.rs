@@ -21,7 +21,7 @@ fn find_smaller_quota(case: &Case) -> Option<Finding> {
     let (cpus, old) = (units::cpus(allowed), significant(quota));
     let what = if quota < 1.0 && allowed > 1 {
         text!(
-            "a quota of {quota} CPUs throttles work on {cpus}; a single thread gets {share}",
+            "a quota of {quota} CPUs throttles work on {cpus}; a single thread gets {share} of a CPU",
             quota = &old,
             cpus = &cpus,
             share = Value::Share(quota)

@@ -69,7 +69,7 @@ impl Rule {
         self.report_fact_as(self.name, severity, what)
     }
 
-    /// The same, with the reason from a given section of the table.
+    /// A finding with a known fact and an unknown loss; the given section of the table explains why.
     pub(super) fn report_fact_as(&self, section: &str, severity: Severity, what: Text) -> Finding {
         let loss = Verdict::NotMeasurable { reason: reason(section) };
         Finding { severity, ..self.report_model(loss, what) }
@@ -168,7 +168,7 @@ mod tests {
             .filter(|text| !text.starts_with("# "))
             .collect();
         for section in REMEDIES.lines().filter_map(|line| line.strip_prefix('[')?.strip_suffix(']')) {
-            assert!(code.contains(&format!("\"{section}\"")), "nobody asks for [{section}]");
+            assert!(code.contains(&format!("\"{section}\"")), "unused section [{section}]");
             let (remedies, undo) = read_section(section);
             assert!(
                 !remedies.is_empty() || !undo.is_empty() || !reason(section).is_empty(),

@@ -1,11 +1,11 @@
-//! Virtual CPUs that a hypervisor moves between cores and packages while the machine works.
+//! Virtual CPUs that a hypervisor moves between cores and packages while they run.
 
 use record::phrase::count_noun;
 use record::shape::Motion;
 
 use super::prelude::*;
 
-/// Placement checks that differ.
+/// Placement checks whose results differ.
 pub(super) const RULE: Rule = Rule { name: "floating-cpus", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {

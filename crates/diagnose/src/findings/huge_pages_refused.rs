@@ -13,10 +13,10 @@ use crate::resources::{Walk, beyond, last_cache};
 /// because the entries for smaller working sets are in nearer caches, and those for larger ones are in memory.
 pub(super) const RULE: Rule = Rule { name: "huge-pages-refused", find };
 
-const WHAT: Template = Template {
-    code: "huge-pages-refused-what",
-    words: "huge pages are refused: page walks slow down large working sets",
-};
+const WHAT: Template = Template::new(
+    "huge-pages-refused-what",
+    "huge pages are refused: page walks slow down large working sets",
+);
 
 /// The remedy if the parent process refused them.
 const BY_PARENT: &str = "huge-pages parent";
@@ -54,7 +54,7 @@ fn working_set(m: &Measurement) -> Value {
     m.labels.count(Label::Bytes).map_or(Value::from("memory"), Value::Bytes)
 }
 
-/// The accesses for which huge pages are missing.
+/// The accesses that lack huge pages.
 fn describe_place(m: &Measurement) -> Text {
     text!("random loads over {size}", size = working_set(m))
 }
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn a_process_that_is_refused_them_is_reported_of_its_parent() {
         let mut record = record_with("always");
-        assert_eq!(found(&record, RULE), [], "nothing says that they are refused");
+        assert_eq!(found(&record, RULE), [], "no evidence of a refusal");
         record
             .coverage
             .push(Coverage::impossible(Coverage::latency_on("2MiB"), "the kernel gave 4 KiB pages"));

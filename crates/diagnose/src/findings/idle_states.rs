@@ -15,7 +15,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let gain = Gain::find(case, "fifo")?;
     let saved = Value::Figure(gain.ns, "ns");
     let is_virtual = case.record.machine.is_virtual();
-    // A vCPU that polls instead of halting uses up its share of the host's CPU time, and the host may then stop it.
+    // A vCPU that polls instead of halting uses up its share of the host's CPU time, and the host may then deschedule it.
     let [before, after] = [gain.as_is, gain.tuned].map(|m| m.summary.max);
     let tail = (after > TAIL * before).then_some(after / before);
     let saved = || saved.clone();

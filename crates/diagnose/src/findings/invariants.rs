@@ -36,7 +36,7 @@ pub(crate) fn assert_sound(record: &Record, found: &[Finding]) {
     }
     let mut whole = record.clone();
     whole.diagnosis = crate::diagnose(record);
-    let json: Value = serde_json::from_str(&whole.to_json().expect("a record has a form in JSON"))
+    let json: Value = serde_json::from_str(&whole.to_json().expect("a record can be written as JSON"))
         .expect("a record is JSON");
     for finding in found {
         assert!(!finding.what.is_empty() && !finding.what.to_string().ends_with('.'), "what: {finding:#?}");
@@ -70,7 +70,7 @@ pub(crate) fn assert_sound(record: &Record, found: &[Finding]) {
 /// Tools whose changes are temporary.
 const TOOLS: [&str; 4] = ["cpupower idle-set", "chcpu", "docker update", "systemctl set-property"];
 
-/// Everything a remedy changes on the machine can be reverted: each file it writes, each setting, each boot option.
+/// Asserts that everything that a remedy changes on the machine can be reverted: each written file, each setting, each boot option.
 fn assert_undone(finding: &Finding) {
     let commands = |all: &[Remedy]| all.iter().filter_map(|one| one.command.clone()).collect::<Vec<_>>();
     let undo = commands(&finding.undo).join("\n");
@@ -155,7 +155,7 @@ fn places_are_found_where_they_are_and_nowhere_else() {
     record.machine.cpus[1].max_hz = Some(3);
     record.conditions.before.temperatures.insert("chip 1.core".to_owned(), 40.0);
     record.measurements.extend(crate::samples::stolen("os", [0.1, 0.2]).measurements);
-    let json: Value = serde_json::from_str(&record.to_json().expect("a record has a form in JSON"))
+    let json: Value = serde_json::from_str(&record.to_json().expect("a record can be written as JSON"))
         .expect("a record is JSON");
     for there in [
         "machine.cpus[1].max_hz",

@@ -14,14 +14,14 @@ pub(super) const RULE: Rule = Rule { name: "memory-mixed", find };
 /// Speeds are multiples of 100/3 MT/s, which firmware and devices round differently: 2933 equals 2934.
 pub(super) const ROUNDING: u32 = 1;
 
-const RUNNING: Template = Template {
-    code: "memory-mixed-running",
-    words: "memory devices run at different speeds, the slowest at {slowest} MT/s",
-};
-const RATED: Template = Template {
-    code: "memory-mixed-rated",
-    words: "memory devices are rated for different speeds, the slowest for {slowest} MT/s",
-};
+const RUNNING: Template = Template::new(
+    "memory-mixed-running",
+    "memory devices run at different speeds, the slowest at {slowest} MT/s",
+);
+const RATED: Template = Template::new(
+    "memory-mixed-rated",
+    "memory devices are rated for different speeds, the slowest for {slowest} MT/s",
+);
 
 /// The highest possible speed of the slowest device with memory, MT/s; `None` unless all are known and they differ.
 pub(super) fn slowest_rated(machine: &Machine) -> Option<u32> {

@@ -210,7 +210,7 @@ mod tests {
         let mut record = machine(1);
         record.machine.memory_devices = vec![device("A", "A", 16), device("B", "A", 0)];
         record.machine.memory_devices[1].node = Some(1);
-        assert_eq!(found(&record, RULE), [], "how many sockets there are is not known");
+        assert_eq!(found(&record, RULE), [], "the number of sockets is unknown");
         record.machine.counts.packages = Some(1);
         assert_eq!(found(&record, RULE), []);
         record.machine.counts.packages = Some(2);

@@ -6,7 +6,7 @@ use super::memory_mixed::{ROUNDING, slowest_rated};
 use super::prelude::*;
 use crate::memory_channels;
 
-/// A configured MT/s below the maximum of both devices and processor, with one finding for each group of similar
+/// A configured speed (MT/s) below the maximum that both devices and processor support, with one finding for each group of similar
 /// devices. Devices that a slower neighbor slows down belong to `memory-mixed`. A processor may support less than the
 /// maximum of its design, and less with several devices per channel; if its maximum is unknown, the finding is at most
 /// a warning.
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(found(&record, super::super::memory_mixed::RULE).len(), 1);
     }
 
-    /// A Xeon Gold 6130 supports 2666 MT/s, a Silver 4110 2400.
+    /// A Xeon Gold 6130 supports 2666 MT/s, and a Silver 4110 supports 2400 MT/s.
     #[test]
     fn no_memory_runs_faster_than_its_processor_supports() {
         for (name, configured, per_channel, expected) in [

@@ -22,9 +22,9 @@ const ON_THE_WAY: [&str; 10] = [
     "return thunks",
     "Safe RET",
     "Stuffing",
-    // x86: the loop that clears the history of branches. `Vulnerable, KVM: SW loop` does this only for guests.
+    // x86: the loop that clears the branch history. `Vulnerable, KVM: SW loop` does this only for guests.
     "BHI: SW loop",
-    // aarch64: the same, at kernel entry.
+    // aarch64: a loop that clears the branch history at kernel entry.
     ", BHB",
 ];
 

@@ -306,7 +306,7 @@ fn merge(found: &mut Vec<Finding>, rules: &[&str]) {
         if finding.measured && (!head.measured || is_dearer) {
             let Finding { severity, place, loss, relevance, measured, confidence, resource, .. } =
                 finding.clone();
-            // The CPUs that lose time are listed; a resource concerns all CPUs.
+            // A loss of CPU time lists the affected CPUs; the loss of a resource concerns all CPUs.
             let place = if resource.is_none() { place } else { head.place };
             head = Finding { severity, place, loss, relevance, measured, confidence, resource, ..head };
         }

@@ -1,5 +1,5 @@
-//! Automatic NUMA balancing: while programs run, the kernel moves memory between nodes. To detect the accessing
-//! CPU of a page, it unmaps the page first.
+//! Automatic NUMA balancing: while programs run, the kernel moves memory between nodes. To detect the CPU that uses a page, the kernel
+//! first unmaps the page.
 
 use super::numa_latency::has_nodes;
 use super::prelude::*;

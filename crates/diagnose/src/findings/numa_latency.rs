@@ -1,4 +1,4 @@
-//! The cost of ignoring NUMA nodes: most memory accesses of a program that ignores nodes are remote.
+//! The cost of ignoring NUMA nodes: many memory accesses of a program that ignores nodes are remote.
 
 use record::Metric;
 use record::diagnosis::Numa;
@@ -21,7 +21,7 @@ pub(super) fn has_nodes(case: &Case) -> bool {
 }
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
-    // Times in an emulator show nothing about distances.
+    // Timings in an emulator show nothing about distances.
     if case.record.machine.virtualization.emulated == Some(true) {
         return None;
     }
@@ -79,8 +79,8 @@ fn find_single_cost(case: &Case, reach: &Reach) -> Option<Finding> {
     Some(finding.cite_all([cite_datum(&reach.own, LOCAL), cite_datum(other, REMOTE)]))
 }
 
-const LOCAL: Template = Template { code: "numa-latency-local", words: "{what}, local memory: {figure}" };
-const REMOTE: Template = Template { code: "numa-latency-remote", words: "{what}, remote memory: {figure}" };
+const LOCAL: Template = Template::new("numa-latency-local", "{what}, local memory: {figure}");
+const REMOTE: Template = Template::new("numa-latency-remote", "{what}, remote memory: {figure}");
 
 fn describe_latency(factor: f64) -> Text {
     let factor = Value::Factor(factor);
@@ -97,7 +97,7 @@ fn describe_share(share: f64) -> Text {
     text!("remote accesses of a program that ignores NUMA nodes: {share}")
 }
 
-/// The share lost to remote accesses. Its interval results from the intervals of the matrix's local and remote cells;
+/// The share lost to remote accesses. Its interval is derived from the intervals of the matrix's local and remote cells;
 /// `slowdown(remote, local)` is the cost of a remote access relative to a local one.
 fn remote_loss(
     case: &Case,
@@ -175,7 +175,7 @@ mod tests {
     fn nodes_that_are_alike_one_node_or_no_matrix_are_silence() {
         let alike = nodes(2, |a, b| if a == b { 10 } else { 11 }, |_, _| 100.0);
         assert_eq!(found(&alike, RULE), []);
-        assert_eq!(missing(&machine(2), RULE), None, "one node cannot be ignored");
+        assert_eq!(missing(&machine(2), RULE), None, "with one node, there is nothing to ignore");
         let mut unmeasured = alike;
         unmeasured.measurements.clear();
         assert_eq!(missing(&unmeasured, RULE), Some("latency or bandwidth between nodes"));

@@ -75,6 +75,6 @@ mod tests {
         }
         let mut unknown = record_with([0.1, 0.008, 0.002]);
         unknown.measurements.pop();
-        assert_eq!(found(&unknown, RULE), [], "system time is not known");
+        assert_eq!(found(&unknown, RULE), [], "the system time is unknown");
     }
 }

@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(code(&record).as_deref(), Some("offline-cpus-may-be-siblings"));
         record.conditions.before.smt = Some("notsupported".to_owned());
         assert_eq!(code(&record).as_deref(), Some("offline-cpus-offline"));
-        // Three of four cores run, of which one lacks its sibling: the other two CPUs are a core.
+        // Three of four cores are online, one without its sibling; the other two offline CPUs form the fourth core.
         let mut record = record_with(3);
         record.machine.architecture = "x86_64".to_owned();
         record.machine.counts.cores = Some(3);
@@ -155,7 +155,7 @@ mod tests {
         };
         assert!(with_online(&[0, 8, 16, 24]));
         assert!(with_online(&[0, 1, 8, 9, 16, 17, 24, 25]));
-        assert!(!with_online(&[0, 8, 16]), "a core is offline");
+        assert!(!with_online(&[0, 8, 16]), "a whole core is offline");
     }
 
     #[test]

@@ -55,7 +55,7 @@ pub(super) fn used_share(case: &Case) -> Option<f64> {
     Some((used(case)?.used / f64::from(cpus)).clamp(0.0, 1.0))
 }
 
-/// Whether only commands were measured, which may sleep.
+/// Whether only commands were measured, which, unlike benchmarks, may sleep.
 fn is_of_commands(case: &Case) -> bool {
     let measured = &case.record.measurements;
     measured.iter().all(|m| m.metric.family() == "workload")
@@ -171,10 +171,8 @@ fn cite_load(average: f64) -> Evidence {
 }
 
 /// The CPU use of other processes during the run.
-const USED: Template = Template {
-    code: "other-load-used",
-    words: "other processes used {used} of {cpus}; all results are degraded",
-};
+const USED: Template =
+    Template::new("other-load-used", "other processes used {used} of {cpus}; all results are degraded");
 
 /// The loss caused by other processes, and the evidence.
 fn weigh(used: &Used, average: Option<f64>, cpus: u32) -> Option<(Verdict, Vec<Evidence>)> {
@@ -226,7 +224,7 @@ mod tests {
         record.conditions.after.as_mut().unwrap().uptime_seconds = Some(100.4);
         assert_eq!(found(&record, RULE), []);
         record.conditions.after.as_mut().unwrap().uptime_seconds = Some(100.02);
-        assert_eq!(found(&record, RULE).len(), 1, "two ticks tell nothing");
+        assert_eq!(found(&record, RULE).len(), 1, "a run of two ticks does not measure the load");
     }
 
     #[test]
@@ -247,12 +245,12 @@ mod tests {
         after.own_ready_seconds = Some(2.5);
         let finding = &found(&record, RULE)[0];
         assert!((share_of(&finding.loss) - 0.2).abs() < 1e-9 && finding.measured, "{finding:?}");
-        // One thread after another met other processes on one of four CPUs; the four CPUs lost a quarter in total.
+        // One thread at a time competed with other processes for one of four CPUs; in total, the four CPUs lost a quarter of their time.
         let mut one = record_with(1.0);
         ran(&mut one, 20.0, 10.0);
         one.conditions.after.as_mut().unwrap().own_ready_seconds = Some(10.0);
         assert!((share_of(&found(&one, RULE)[0].loss) - 0.25).abs() < 1e-9);
-        // The thread had its CPU the whole time, regardless of other processes on the other CPUs.
+        // The thread had its CPU all the time; other processes used the other CPUs.
         record.conditions.after.as_mut().unwrap().own_ready_seconds = Some(0.01);
         assert_eq!(found(&record, RULE), []);
         // Threads that take turns on one CPU wait for each other.
@@ -268,7 +266,7 @@ mod tests {
         let place = record::Labels::new().with_label(Label::Workload, "command");
         let run = measured("workload.throughput", place, 1.0).with_detail(detail::COMMAND, "sleep");
         record.measurements.push(run);
-        // For ten seconds, both CPUs are busy: with other processes, or half of the time with the command.
+        // For ten seconds, both CPUs are busy, either only with other processes or half of the time with the command.
         ran(&mut record, 20.0, 0.02);
         assert_eq!(found(&record, RULE), []);
         ran(&mut record, 20.0, 10.0);
@@ -321,7 +319,7 @@ mod tests {
             state.load = Some([12.0; 3]);
             state.cpu_seconds.insert("idle".to_owned(), 1000.0);
         }
-        assert_eq!(found(&record, RULE)[0].severity, Severity::Serious, "nothing says that they gave way");
+        assert_eq!(found(&record, RULE)[0].severity, Severity::Serious, "no evidence of low priority");
         record.measurements.extend(crate::samples::stolen("os", [0.002, 0.0]).measurements);
         let finding = &found(&record, RULE)[0];
         assert_eq!(finding.severity, Severity::Note);

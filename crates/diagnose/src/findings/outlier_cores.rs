@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn cores_of_another_kind_are_no_outliers() {
         let mut record = record_with(&[5.0e9, 5.0e9, 5.0e9, 5.0e9, 3.8e9, 3.8e9, 3.8e9, 3.8e9]);
-        assert_eq!(found(&record, RULE).len(), 0, "half and half is no outlier");
+        assert_eq!(found(&record, RULE).len(), 0, "half of the cores cannot be outliers");
         let mut one = record_with(&[5.0e9, 5.0e9, 5.0e9, 5.0e9, 3.8e9]);
         assert_eq!(found(&one, RULE).len(), 1);
         for record in [&mut record, &mut one] {
@@ -174,6 +174,6 @@ mod tests {
     fn cores_that_scatter_have_no_outlier_and_unmeasured_ones_are_missing() {
         assert_eq!(found(&record_with(&[3.6e9, 3.3e9, 3.0e9, 3.4e9, 2.9e9]), RULE), []);
         assert_eq!(missing(&machine(4), RULE), Some("core clock"));
-        assert_eq!(missing(&machine(2), RULE), None, "of two none is the odd one");
+        assert_eq!(missing(&machine(2), RULE), None, "two CPUs have no outlier");
     }
 }

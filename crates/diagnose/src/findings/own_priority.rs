@@ -10,7 +10,7 @@ use super::prelude::*;
 pub(super) const RULE: Rule = Rule { name: "own-priority", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
-    // In an imported text, the priority is that of a shell.
+    // In an imported text, the priority is that of the shell, not of the measurement.
     if case.record.import.is_some() {
         return None;
     }
@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn a_low_priority_is_a_note_and_beside_other_work_a_warning() {
         let mut record = machine(2);
-        assert_eq!(found(&record, RULE), [], "a record of 0.1 says nothing of it");
+        assert_eq!(found(&record, RULE), [], "records of version 0.1 lack this field");
         record.conditions.before.own_nice = Some(0);
         record.conditions.before.own_policy = Some("other".to_owned());
         record.conditions.before.own_cpu_weight = Some(1.0);

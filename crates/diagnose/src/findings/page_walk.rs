@@ -3,8 +3,8 @@
 use super::huge_pages;
 use super::prelude::*;
 
-/// Load latency on 4 KiB pages compared with 2 MiB pages, at the largest working set measured on both. It counts as memory latency only if
-/// that working set exceeded the caches.
+/// Load latency on 4 KiB pages compared with 2 MiB pages, at the largest working set measured on both. The result counts as memory latency
+/// only if this working set exceeds the caches.
 pub(super) const RULE: Rule = Rule { name: "page-walk", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
@@ -112,7 +112,7 @@ mod tests {
         record.measurements.iter_mut().for_each(|m| m.doubt = Some("taken on another CPU".into()));
         let all = crate::diagnose(&record).findings;
         let doubted = all.iter().find(|finding| finding.rule == RULE.name).unwrap();
-        // The results on both page sizes.
+        // Both page sizes add one result each.
         assert_eq!(doubted.evidence.len(), sure.evidence.len() + 2, "{doubted:?}");
     }
 

@@ -6,7 +6,8 @@ use super::prelude::*;
 /// above one, capacity should be counted in cores; if it is well above one, in CPUs.
 pub(super) const RULE: Rule = Rule { name: "smt-yield", find };
 
-/// A sibling adds little below the first share of a core, and much above the second: half a core, plus or minus a quarter.
+/// A sibling adds little if it adds less than the first share of a core, and much if it adds more than the second: half a core, minus or
+/// plus a quarter.
 const LITTLE: f64 = 0.25;
 const MUCH: f64 = 0.75;
 
@@ -31,7 +32,7 @@ fn switch_off(finding: Finding) -> Finding {
     finding.mend([off]).undo([Remedy::command(write_command("on", CONTROL))])
 }
 
-/// Work that is slower on all siblings of a core than on one.
+/// Reports work that is slower on all siblings of a core than on one.
 fn find_harm(yields: &[&Measurement]) -> Option<Finding> {
     let losses = yields.iter().filter_map(|m| Some((*m, costs(shortfall(&m.summary, 1.0))?)));
     let (worst, loss) = losses.max_by(|a, b| share_of(&a.1).total_cmp(&share_of(&b.1)))?;
@@ -55,7 +56,7 @@ fn cite_yield(m: &Measurement) -> Evidence {
     cite_fact(says, m)
 }
 
-/// A sibling that adds much less or much more than half a core.
+/// Reports siblings that add much less or much more than half a core.
 fn find_worth(yields: &[&Measurement], siblings: f64) -> Option<Finding> {
     let usual = median(yields.iter().map(|m| m.value()))?;
     let each = (usual - 1.0) / (siblings - 1.0);
@@ -117,6 +118,6 @@ mod tests {
     fn half_a_core_is_silence_and_an_unmeasured_yield_is_missing() {
         assert_eq!(found(&record_with(&[("primes", 1.5)]), RULE), []);
         assert_eq!(missing(&record_with(&[]), RULE), Some("SMT yield (linespeed run smt-yield)"));
-        assert_eq!(missing(&machine(2), RULE), None, "cores without siblings miss nothing");
+        assert_eq!(missing(&machine(2), RULE), None, "without siblings, no data is missing");
     }
 }

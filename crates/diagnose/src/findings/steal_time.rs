@@ -8,9 +8,9 @@ pub(super) fn is_known(case: &Case) -> bool {
     case.figures_of(metrics::STOLEN_SHARE).any(|m| m.labels.word(Label::Cause).is_some())
 }
 
-/// The CPU that loses most time, and all affected CPUs.
+/// The CPU that loses the most time, and all affected CPUs.
 pub(super) struct StealTime<'a> {
-    /// The stolen share on the CPU that loses most.
+    /// The stolen share on the CPU that loses the most time.
     pub worst: &'a Measurement,
     /// The gaps on this CPU.
     pub gap: Option<&'a Measurement>,
@@ -27,10 +27,10 @@ pub(super) struct StealTime<'a> {
 }
 
 /// A remark that the gaps indicate a CPU cap.
-pub(super) const CAPPED: Template = Template {
-    code: "steal-time-capped",
-    words: "long gaps of equal length indicate a cap (CPU credits, host quota); neighbors cause varying gaps",
-};
+pub(super) const CAPPED: Template = Template::new(
+    "steal-time-capped",
+    "long gaps of equal length indicate a cap (CPU credits, host quota); neighbors cause varying gaps",
+);
 
 impl StealTime<'_> {
     /// `6.00 % of CPU 1's time (3.00 % of all CPU time)`.
@@ -68,7 +68,7 @@ impl StealTime<'_> {
 /// whole periods.
 const OF_QUOTA: f64 = 1.25;
 
-/// Time lost to other tasks and interrupts, if it is longer than a quota of this cgroup explains.
+/// Time lost to other tasks and interrupts, if it exceeds what a quota of this cgroup explains.
 pub(super) fn by_others<'a>(case: &Case<'a>) -> Option<StealTime<'a>> {
     let stolen = worst(case, "os")?;
     let by_quota = quota::stopped_share(case).is_some_and(|s| share_of(&stolen.loss) <= s * OF_QUOTA);
@@ -113,7 +113,7 @@ pub(super) fn is_a_cap(gap: &Measurement) -> bool {
     gap.value() >= 5e6 && long <= gap.value() * 1.5
 }
 
-/// The gaps on the CPU that loses most time below the kernel, if they indicate a cap.
+/// The gaps on the CPU that loses the most time to firmware or the hypervisor, if they indicate a cap.
 pub(super) fn cap<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
     let gaps = case
         .figures_of(metrics::STOLEN_GAP)

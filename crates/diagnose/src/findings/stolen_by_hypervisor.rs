@@ -74,7 +74,7 @@ fn find_gaps(case: &Case) -> Option<Finding> {
     let taken = Value::from(share);
     let mut shares: Vec<&Measurement> = long.iter().filter_map(|gap| share_of(gap)).collect();
     shares.sort_by(|a, b| a.value().total_cmp(&b.value()));
-    // The longest gap is not necessarily on the CPU that loses most time.
+    // The longest gap is not necessarily on the CPU that loses the most time.
     let of_all = match shares[..] {
         [least, .., most] if least.value() < most.value() => Value::from(text!("{least} to {most}")),
         _ => taken.clone(),

@@ -70,7 +70,7 @@ mod tests {
         record.conditions.after = Some(record::Snapshot { quota_throttled: Some(9), ..Default::default() });
         assert_eq!(found(&record, RULE), []);
         record.conditions.after = Some(record::Snapshot { quota_throttled: Some(1), ..Default::default() });
-        assert_eq!(found(&record, RULE).len(), 1, "a quota that stopped nothing explains nothing");
+        assert_eq!(found(&record, RULE).len(), 1, "a quota that did not throttle explains nothing");
     }
 
     #[test]

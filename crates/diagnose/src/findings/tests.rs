@@ -1,4 +1,4 @@
-//! Tests of all rules together: no findings on a well-configured machine, ordered by loss, and robust for any record.
+//! Tests of all rules together: a well-configured machine yields no findings, findings are ordered by loss, and no record causes a panic.
 
 use proptest::prelude::*;
 use record::clock_holders::{ClockHolders, PowerLimit};
@@ -123,7 +123,7 @@ fn good() -> Record {
 fn on_a_well_set_up_machine_nothing_is_found() {
     let diagnosis = crate::diagnose(&good());
     assert_eq!(diagnosis.findings, []);
-    // Every rule has its inputs, except those that need PMU results of a command, which a run does not have.
+    // Every rule has its inputs, except those that need PMU results of a command, which a machine run does not produce.
     let missing: Vec<&str> = diagnosis.not_looked_for.iter().map(|rule| rule.rule.as_str()).collect();
     // A run does not read the kernel log either.
     assert_eq!(missing, ["busy-stalled"].into_iter().chain(LOG).collect::<Vec<_>>());
@@ -131,7 +131,7 @@ fn on_a_well_set_up_machine_nothing_is_found() {
     assert_eq!(diagnosis.resources.len(), 4);
 }
 
-/// The same with two packages of one node each, SMT siblings and counters, so that all rules have their inputs.
+/// A well-configured machine with two packages of one node each, SMT siblings and counters, so that all rules have their inputs.
 fn good_with_two_packages() -> Record {
     let mut record = good();
     let machine = &mut record.machine;
@@ -194,7 +194,7 @@ fn on_a_well_set_up_machine_of_two_packages_nothing_but_their_distance_is_found(
     let mut record = good_with_two_packages();
     let diagnosis = crate::diagnose(&record);
     let missing: Vec<&str> = diagnosis.not_looked_for.iter().map(|rule| rule.rule.as_str()).collect();
-    assert_eq!(missing, LOG, "every other rule could look");
+    assert_eq!(missing, LOG, "all other rules had their inputs");
     let names: Vec<&str> = diagnosis.findings.iter().map(|finding| finding.rule.as_str()).collect();
     assert_eq!(names, ["numa-latency"]);
     record.measurements.retain(|m| m.metric != "numa.latency");
@@ -246,7 +246,7 @@ fn how_bad_and_in_which_order_follow_from_one_weight() {
     };
     let all = rank(0.055, Relevance::All);
     let few = rank(0.77, Relevance::Few);
-    assert!(few.0 > all.0, "a twentieth of everything lies below 77 % of a few programs");
+    assert!(few.0 > all.0, "5.5 % of all programs weighs less than 77 % of a few");
     assert_eq!((all.1, few.1), (Severity::Warning, Severity::Warning));
     assert_eq!(rank(0.3, Relevance::Few).1, Severity::Note);
     assert_eq!(rank(0.3, Relevance::Some).1, Severity::Warning);
@@ -343,7 +343,7 @@ fn what_each_rule_needs_can_be_there() {
         let all = rows(needs::RULES, rule.name);
         assert!(all.first().is_some_and(|head| head.len() == 1), "{}: no resource", rule.name);
         for need in &all[1..] {
-            assert!(need.len() > 1, "{}: {need:?} is never met", rule.name);
+            assert!(need.len() > 1, "{}: {need:?} can never be met", rule.name);
             for way in &need[1..] {
                 let (metric, labels) = way.split_once(' ').unwrap_or((way, ""));
                 let is_label = |word: &str| Label::from_name(word.split('=').next().unwrap()).is_some();
@@ -354,7 +354,7 @@ fn what_each_rule_needs_can_be_there() {
         }
     }
     for (name, _) in CONDITIONS {
-        assert!(needs::RULES.contains(&format!(" :: {name}")), "{name} is no rule's");
+        assert!(needs::RULES.contains(&format!(" :: {name}")), "no rule uses {name}");
     }
 }
 

@@ -57,6 +57,6 @@ mod tests {
             (Severity::Note, Some(&7u64.into()))
         );
         record.conditions.after = Some(record::Snapshot { throttled: Some(1), ..Default::default() });
-        assert_eq!(found(&record, RULE), [], "counts that fell (a CPU came back) are none");
+        assert_eq!(found(&record, RULE), [], "a falling count (a CPU came back) is not throttling");
     }
 }

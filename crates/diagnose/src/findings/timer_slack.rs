@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn the_default_is_no_loss_of_the_machine_and_more_is() {
         assert_eq!(found(&slack_of(71e3, 21e3), RULE), []);
-        assert_eq!(found(&slack_of(1021e3, 21e3), RULE), [], "how much slack there was is not known");
+        assert_eq!(found(&slack_of(1021e3, 21e3), RULE), [], "the amount of slack is unknown");
         let mut record = slack_of(1021e3, 21e3);
         record.measurements.iter_mut().for_each(|m| m.detail.set(detail::TIMER_SLACK_NS, 1e6));
         let finding = &found(&record, RULE)[0];

@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn quick_wakeups_and_long_tails_are_silence() {
         assert_eq!(found(&record_with(60e3, 80e3, 250), RULE), []);
-        assert_eq!(found(&record_with(2e6, 3e7, 250), RULE), [], "somebody else held them up");
+        assert_eq!(found(&record_with(2e6, 3e7, 250), RULE), [], "the delay has another cause");
         let mut emulated = record_with(2e6, 3.96e6, 250);
         emulated.machine.virtualization.emulated = Some(true);
         assert_eq!(found(&emulated, RULE), []);

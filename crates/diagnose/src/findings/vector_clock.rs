@@ -38,11 +38,11 @@ fn find_slow_vectors(
     plain: &HashMap<CpuAndLoad, &Measurement>,
 ) -> Option<Finding> {
     let at_work = |active| clocks.iter().copied().filter(move |m| has_labels(m, &[(Label::Active, active)]));
-    // With all cores busy, if measured, because such programs use all cores.
+    // Use the clock with all cores busy, if measured, because such programs use all cores.
     let active = if at_work("all").next().is_some() { "all" } else { "one" };
     let mut pairs: Vec<_> = at_work(active)
         .filter_map(|wide| {
-            // On the same CPU, with the same number of busy cores.
+            // Compare with scalar code on the same CPU and with the same number of busy cores.
             let plain = *plain.get(&cpu_and_load(wide))?;
             Some((wide, plain, loss(&wide.summary, &plain.summary, Better::Higher)))
         })

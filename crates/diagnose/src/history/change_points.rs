@@ -1,8 +1,8 @@
 //! Finds the points at which a series of values changed its level.
 //!
-//! A series is cut at the point with the greatest weighted likelihood ratio of two levels to one level, provided that chance is unlikely to
-//! produce this ratio. Each part is then cut in the same way (hierarchical division, as in E-divisive: Matteson and James, JASA 109:334,
-//! 2014). A permutation test determines the probability: without a change, every order of the values is equally likely, regardless of their
+//! A series is cut at the point with the greatest weighted likelihood ratio of two levels to one level, unless chance may produce this
+//! ratio. Each part is then cut in the same way (hierarchical division, as in E-divisive: Matteson and James, JASA 109:334, 2014). A
+//! permutation test determines the probability: without a change, every order of the values is equally likely, regardless of their
 //! distribution and the width of each interval. Therefore, a series without a change is cut in at most [`WRONG`] of cases. A value's weight
 //! is the inverse of its variance. The variance is based on the value's own interval and on the typical scatter of the series, because runs
 //! differ by more than a single run shows. Values that drift or depend on earlier values are not exchangeable: for these, the test shows

@@ -195,11 +195,7 @@ pub fn since(records: &[Past]) -> Vec<Text> {
             is_other.then_some(value)
         })?;
         let day = first.moment.started.get(..10).unwrap_or_default().to_owned();
-        Some(text!(
-            "history-since",
-            "{what}: {now} since {day}, previously {before}",
-            what = fact.what.clone()
-        ))
+        Some(text!("{what}: {now} since {day}, previously {before}", what = fact.what.clone()))
     };
     facts().iter().enumerate().filter(|(_, fact)| fact.from.starts_with(SHAPE)).filter_map(of_fact).collect()
 }

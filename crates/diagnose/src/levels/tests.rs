@@ -305,7 +305,7 @@ proptest! {
 #[test]
 fn memory_is_what_lies_beyond_the_caches_though_it_was_measured_once() {
     let mut record = server(32 * MIB);
-    // The curve of a run that was short of time: sizes up to 5.7 MiB, then one much larger size.
+    // The curve of a run that ran out of time: sizes up to 5.7 MiB, then one much larger size.
     let mut points = steps(&sizes_by(2.0, 4 * KIB, 6 * MIB), &INCLUSIVE);
     points.push((90 * MIB + 512 * KIB, 148.8));
     add_curve(&mut record, "2MiB", &points);

@@ -11,8 +11,8 @@ use crate::findings::Case;
 use crate::findings::bandwidth_shared::{AT_TIMES, RULE};
 use crate::{memory_channels, resources};
 
-/// From the rated bandwidth of the devices down to triad, with steps for the configured speed, for the load of other processes, and for
-/// lines that stores read first.
+/// From the rated bandwidth of the devices down to triad, with steps for the configured speed, for the load of other processes, and for the
+/// write-allocate reads of stores.
 pub(super) fn descend(case: &Case, steps: &mut Steps) {
     if let Some(channels) = memory_channels::channels(&case.record.machine)
         && let Some(rated) = channels.rated_bytes_per_second

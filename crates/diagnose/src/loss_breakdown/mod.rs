@@ -1,5 +1,5 @@
 //! The breakdown of each resource from the hardware's ceiling down to the delivered result: one step per cause, and the part that no cause
-//! explains. The values add up to the whole loss.
+//! explains. The values add up to the total loss.
 
 mod bandwidth;
 mod core;
@@ -12,9 +12,9 @@ use crate::figures::RESOLUTION;
 use crate::findings::Case;
 use crate::resources::{self, Headline};
 
-/// One breakdown per resource whose ceiling results from this machine's own parts. If the ceiling is that of a processor family, or the
-/// best result on this machine, the loss is unknown. Each resource's ceiling and share are replaced by those of the breakdown, so that both
-/// agree.
+/// One breakdown per resource whose ceiling is derived from this machine's own hardware. If the ceiling is that of a processor family, or
+/// the best result on this machine, the loss is unknown. Each resource's ceiling and share are replaced by those of the breakdown, so that
+/// both agree.
 pub(crate) fn break_down(case: &Case, headlines: &mut [Headline]) -> Vec<LossBreakdown> {
     let mut breakdowns = Vec::new();
     for headline in headlines {

@@ -60,7 +60,7 @@ fn time_that_others_take_is_no_clock() {
     assert!((core.unexplained / 0.2e9 - 1.0).abs() < 0.05 && adds_up(core), "{core:?}");
     let resource = &diagnosis.resources[0];
     assert_eq!((resource.delivered, resource.ceiling), (core.delivered, Some(core.ceiling)));
-    let beside = resource.beside.as_ref().expect("what was taken stands beside it");
+    let beside = resource.beside.as_ref().expect("the loss to other processes is reported");
     assert!((crate::samples::figure_in(beside, "share") - 0.35).abs() < 1e-3, "{beside:?}");
 }
 
@@ -94,7 +94,7 @@ fn slow_memory_devices_are_the_first_step_below_what_they_are_rated_for() {
     assert_eq!((memory.steps.len(), memory.steps[0].measured), (1, false), "{memory:?}");
     assert_eq!(memory.steps[0].leaves, 6.0 * 2100e6 * 8.0);
     assert!(adds_up(memory) && memory.unexplained > 0.0, "{memory:?}");
-    // Regular stores that read half of the lines first; one third of the 70 GB/s is stored.
+    // Half of the lines written by regular stores are read first; one third of the 70 GB/s is stores.
     let place = Labels::new().with_label(Label::Threads, 2u32);
     record.measurements.push(measured("memory.write_allocate_avoided", place, 0.5));
     let diagnosis = crate::diagnose(&record);
@@ -105,7 +105,7 @@ fn slow_memory_devices_are_the_first_step_below_what_they_are_rated_for() {
 #[test]
 fn a_slow_cpu_stands_beside_what_it_gains_itself() {
     let mut record = machine(3);
-    // Without idle states, the CPUs gain nothing, 20 µs and 40 µs; the median CPU represents all.
+    // With idle states disabled, the three CPUs gain 0, 20 and 40 µs; the median CPU represents all of them.
     for (policy, setting, ns) in [
         ("fifo", "tuned", [9e3, 5e3, 5e3]),
         ("fifo", "as-is", [5e3, 25e3, 45e3]),
@@ -148,7 +148,7 @@ fn without_real_time_threads_a_wake_up_has_no_ceiling() {
     assert_eq!(diagnosis.loss_breakdowns, []);
     let wake = &diagnosis.resources[0];
     assert_eq!((wake.ceiling, wake.share), (None, None));
-    let beside = wake.beside.as_ref().expect("the slack stands beside it");
+    let beside = wake.beside.as_ref().expect("the timer slack is reported");
     assert_eq!(crate::samples::figure_in(beside, "slack"), 50e3);
 }
 

@@ -147,6 +147,6 @@ fn kernel_suffers_more(layers: &Rows, together: Together) -> (Answer, Text) {
         Verdict::NotResolved { smaller_than } if smaller_than < MUCH => {
             (Answer::Contradicted, not_resolved(smaller_than))
         }
-        _ => cannot(text!("too noisy to separate the two")),
+        _ => cannot(text!("too noisy to distinguish the two costs")),
     }
 }

@@ -25,7 +25,7 @@ pub(super) struct Seat {
     pub bytes: Option<u64>,
     /// Whether these are all online CPUs of the node.
     pub whole: bool,
-    /// The usable CPUs by last-level cache, if the node has several shared ones, or by domains found by timing.
+    /// The usable CPUs, grouped by last-level cache if the node has several shared ones, or by domains found by timing.
     pub domains: Vec<CpuList>,
 }
 
@@ -131,7 +131,7 @@ pub(super) fn survey(
     for cpu in machine.cpus.iter().filter(|cpu| cpu.online) {
         *online.entry(on_node.get(&cpu.id).copied().unwrap_or(0)).or_default() += 1;
     }
-    // Uses all CPUs, even unusable ones, because they show how CPUs are numbered.
+    // All CPUs are considered, even unusable ones, because they show how CPUs are numbered.
     let (mut core_of, numbering) = numbering::cores(machine, &on_node);
     available.places.correct(&mut core_of);
     available.numbering = numbering;
@@ -311,7 +311,7 @@ fn by_counts(
     } else {
         vec![reported.first().copied().unwrap_or(0)]
     };
-    // If only the number of cores is known, it replaces the number of CPUs.
+    // If only the number of cores is known, it is used as the number of CPUs.
     let cpus = counts.cpus_online.or(counts.cpus_present).or(counts.cores);
     if cpus.is_none() && nodes.len() < 2 {
         return Err(PlanError::NothingReported);

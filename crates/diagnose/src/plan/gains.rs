@@ -1,5 +1,5 @@
-//! The expected gain of a layout for a program that is NUMA-unaware so far. The model compares the mean access cost over all pairs of nodes
-//! with the mean within the processes' own nodes.
+//! The expected gain of a layout for a program that is currently NUMA-unaware. The model compares the mean access cost over all pairs of
+//! nodes with the mean within the processes' own nodes.
 
 use record::plan::{Gain, Process};
 use record::text::Value;
@@ -13,7 +13,7 @@ use crate::observed::find_observed;
 
 /// The note that results are unreliable.
 pub(super) const IN_DOUBT: Template =
-    Template { code: "plan-gain-in-doubt", words: "Some of these results are unreliable." };
+    Template::new("plan-gain-in-doubt", "Some of these results are unreliable.");
 
 /// The gains, one per kind of program that gains.
 pub(super) fn gains(

@@ -241,7 +241,7 @@ fn several_a_node(available: &AvailableResources, layout: &Layout, request: &Pla
     let count = request.threads.filter(|_| request.processes.is_none() && processes > nodes)?;
     let threads = super::threads(count);
     Some(if nodes == 1 {
-        text!("{processes} processes with {threads} each fill the node. For one: --processes 1.")
+        text!("{processes} processes with {threads} each fill the node. For one process: --processes 1.")
     } else {
         text!(
             "plan-nodes-filled",

@@ -121,8 +121,7 @@ pub fn plan_nodes(index: &RecordIndex) -> Option<Plan> {
 }
 
 /// The note that placement makes no difference.
-const ONE_NODE: Template =
-    Template { code: "plan-one-node", words: "With one NUMA node, placement gains nothing." };
+const ONE_NODE: Template = Template::new("plan-one-node", "With one NUMA node, placement gains nothing.");
 
 /// Describes a number of threads.
 fn threads(count: u32) -> Text {
@@ -261,7 +260,7 @@ fn caches(index: &RecordIndex, available: &AvailableResources, placed: &[Process
 
 /// The sentence in a row of `words.txt`.
 fn words(section: &str, key: &str) -> Template {
-    sentences(WORDS, section, key).pop().unwrap_or(Template { code: "", words: "" })
+    sentences(WORDS, section, key).pop().unwrap_or(Template::new("", ""))
 }
 
 fn cautions(record: &Record, available: &AvailableResources, gains: bool) -> Vec<Text> {
@@ -301,7 +300,7 @@ fn cautions(record: &Record, available: &AvailableResources, gains: bool) -> Vec
 
 /// The note that siblings are assumed or unknown, if that matters.
 fn siblings_not_reported(available: &AvailableResources, processes: &[Process]) -> Option<Text> {
-    // A whole node includes all CPUs of its cores, regardless of their numbers.
+    // A process on entire nodes uses all CPUs of each core, regardless of their numbers.
     let whole = !available.narrowed && processes.iter().all(|process| process.whole_nodes);
     if whole && available.numbering == Numbering::Unknown {
         return None;

@@ -63,8 +63,8 @@ pub(super) fn cores(machine: &Machine, on_node: &BTreeMap<u32, u32>) -> (BTreeMa
     }
 }
 
-/// Linux first numbers one CPU per core, then the second CPUs in the same order. Each node's list therefore consists of as many equal parts
-/// as cores have CPUs, at equal distances.
+/// Linux first numbers one CPU per core, then the second CPUs in the same order. Each node's list therefore consists of equal parts at
+/// equal distances, one part per CPU of a core.
 fn assumed(
     all: &BTreeSet<u32>,
     on_node: &BTreeMap<u32, u32>,

@@ -9,7 +9,7 @@ use record::{CpuList, Record, Text, phrase, text};
 
 /// Minimum number of checks for a layout to rely on them.
 pub(super) const LEAST_LOOKS: u32 = 4;
-/// A pair that shares a core in fewer than one of this many checks does so only temporarily.
+/// A pair that shares a core in fewer than one in this many checks does so only temporarily.
 const STAYS: u32 = 2;
 /// Maximum number of named pairs.
 const NAMED: usize = 4;

@@ -17,7 +17,7 @@ const MOST_EVIDENCE: usize = 8;
 
 /// The decision if siblings do not pay off.
 const ONE_A_CORE: Template =
-    Template { code: "plan-one-thread-per-core", words: "The plan therefore uses one thread per core." };
+    Template::new("plan-one-thread-per-core", "The plan therefore uses one thread per core.");
 
 /// The throughput of all siblings of a core relative to that of one sibling, for one workload.
 #[derive(Debug)]

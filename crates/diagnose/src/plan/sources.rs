@@ -31,18 +31,15 @@ const LATENCY: &[Metric] = &[metrics::LOAD_LATENCY];
 /// Problems with a group of a record's results, the worst first, and the remark on the newest record if an older one is used instead.
 const LACKS: [Template; 5] = [
     // The kernel or a setting that affects these results has changed since.
-    Template {
-        code: "plan-newer-changed",
-        words: "(the newest, {newer}, has another kernel or other settings)",
-    },
+    Template::new("plan-newer-changed", "(the newest, {newer}, has a different kernel or settings)"),
     // A latency curve that does not reach memory, which is needed for the gain from huge pages.
-    Template { code: "plan-newer-partial", words: "(the newest, {newer}, lacks memory latency)" },
-    Template {
-        code: "plan-newer-hampered",
-        words: "(the newest, {newer}, is from a run that ended early or was niced)",
-    },
-    Template { code: "plan-newer-quick", words: "(the newest, {newer}, is from a quick run)" },
-    Template { code: "plan-newer-doubtful", words: "(unreliable in the newest, {newer})" },
+    Template::new("plan-newer-partial", "(the newest, {newer}, lacks memory latency)"),
+    Template::new(
+        "plan-newer-hampered",
+        "(the newest, {newer}, is from a run that ended early or was niced)",
+    ),
+    Template::new("plan-newer-quick", "(the newest, {newer}, is from a quick run)"),
+    Template::new("plan-newer-doubtful", "(unreliable in the newest, {newer})"),
 ];
 
 /// The [`LACKS`] of a record. The record with the smallest problem is used; among equals, the newest. Doubt comes last, so that
@@ -160,11 +157,11 @@ pub fn merge_records(record: &mut Record, others: &[(String, Record)]) -> Vec<Te
     all.into_iter().filter_map(source).collect()
 }
 
-const SOURCE: Template = Template { code: "plan-source", words: "{metrics} from {day}: {name}" };
-const DOUBTFUL_SOURCE: Template = Template {
-    code: "plan-source-doubtful",
-    words: "{metrics} from {day}: {name} (mostly unreliable; see linespeed show)",
-};
+const SOURCE: Template = Template::new("plan-source", "{metrics} from {day}: {name}");
+const DOUBTFUL_SOURCE: Template = Template::new(
+    "plan-source-doubtful",
+    "{metrics} from {day}: {name} (mostly unreliable; see linespeed show)",
+);
 
 /// Marks a plan's statements that are based on unreliable results.
 pub(super) fn tell_doubts(plan: &mut Plan, record: &Record) {

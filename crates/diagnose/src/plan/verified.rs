@@ -1,4 +1,4 @@
-//! The result of running a command with both layouts: compares the work done in the same time, round by round.
+//! The result of running a command both pinned and unpinned: compares the work done in the same time, round by round.
 
 use record::difference::{Scale, Verdict, compare_pairs};
 use record::plan::{Gain, Plan, Verification};

@@ -28,7 +28,7 @@ pub(crate) const CORE: &str = "core";
 pub(crate) const MEMORY_BANDWIDTH: &str = "memory bandwidth";
 /// Time of a load from memory.
 pub const MEMORY_LATENCY: &str = "memory latency";
-/// Time from the expiry of a timer to the waiting thread.
+/// Time from the expiry of a timer until the waiting thread runs.
 pub(crate) const WAKE_UP: &str = "wake-up";
 
 /// A resource with descriptions of its results.
@@ -152,7 +152,7 @@ fn core(index: &RecordIndex) -> Option<Headline> {
         share: (source != CeilingSource::Measured).then_some(delivered / ceiling),
         family_ceilings,
         beside: taken(index)
-            .map(|share| text!("other processes took {share} of CPU time", share = Value::Share(share))),
+            .map(|share| text!("a busy loop lost {share} of CPU time", share = Value::Share(share))),
         // A median is reliable if most of its values are reliable.
         doubt: doubt(doubtful.iter().copied().filter(|_| doubtful.len() >= sure.len())),
         ..Resource::default()

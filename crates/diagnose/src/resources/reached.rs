@@ -118,7 +118,7 @@ pub(super) fn beyond_advertised(record: &Record, walk: Walk) -> u64 {
     }
 }
 
-/// Minimum total size of arrays as a multiple of the last-level caches: STREAM's rule. Whole chunks leave slightly less.
+/// Minimum total size of arrays as a multiple of the last-level caches: STREAM's rule, minus a small amount for rounding to whole chunks.
 const LEAST_TIMES: f64 = 3.5;
 
 /// Whether arrays are so small that the last-level caches, as advertised or as measured, may contain part of the data. Arrays of another
@@ -134,7 +134,7 @@ pub(super) fn maybe_cached(record: &Record, levels: &[Level], bandwidth: &Measur
 }
 
 /// The smallest working set that is mostly in memory: 1.5 times the size of the last-level caches for loads, twice their size for arrays.
-/// If the kernel shows a cache of the host of which a virtual machine has only a part, the size in the latency curve counts instead.
+/// If the kernel shows the host's cache, of which a virtual machine has only a part, the size in the latency curve counts instead.
 pub(crate) fn beyond(record: &Record, levels: &[Level], walk: Walk) -> u64 {
     let reported = beyond_advertised(record, walk);
     last_cache(levels).and_then(|last| last.measured_bytes).map_or(reported, |found| {

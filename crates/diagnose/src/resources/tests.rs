@@ -80,7 +80,7 @@ fn a_clock_above_the_advertised_one_is_the_ceiling() {
     clock(&mut record, 0, "one", 3.5e9);
     let core = &resources_of(&record)[0];
     assert_eq!(core.source, Some(CeilingSource::Measured));
-    assert_eq!(core.share, None, "a share of its own best would be all of it");
+    assert_eq!(core.share, None, "relative to its own best, the share would always be 100 %");
 }
 
 #[test]
@@ -153,7 +153,7 @@ proptest! {
             moves(&mut quick, op, stores, 2, *rate);
             moves(&mut quick, op, stores, 1, rate * 2.0);
         }
-        // The default run writes, too; and a full one knows what stores read first, and what others take.
+        // A normal run also measures writes; a full run also measures write-allocate traffic and the loss to other processes.
         let mut normal = quick.clone();
         for ((op, stores), rate) in MORE.into_iter().zip(&rates[5..]) {
             moves(&mut normal, op, stores, 2, rate.min(rates[3]));
@@ -189,7 +189,7 @@ proptest! {
             prop_assert!(beside.is_some_and(|read| (read / rates[0] - 1.0).abs() < 0.01));
             let mut shown = record.clone();
             shown.diagnosis = crate::diagnose(record);
-            prop_assert_eq!(crate::ceilings::collect_ceilings(&shown).bandwidth_all, beside, "what stat calls the most");
+            prop_assert_eq!(crate::ceilings::collect_ceilings(&shown).bandwidth_all, beside, "the maximum in stat");
         }
     }
 }
@@ -284,7 +284,7 @@ fn a_wake_up_that_held_idle_states_made_no_faster_is_its_own_ceiling_and_says_so
 fn of_two_cpus_the_one_that_idle_states_cost_more_is_the_headline() {
     let mut record = machine(2);
     add_wakeups(&mut record, "other", "as-is", [105e3, 91.6e3]);
-    assert_eq!(resources_of(&record)[0].delivered, 105e3, "the longer of two");
+    assert_eq!(resources_of(&record)[0].delivered, 105e3, "the longer of the two latencies");
     add_wakeups(&mut record, "fifo", "as-is", [38.6e3, 50e3]);
     add_wakeups(&mut record, "fifo", "tuned", [38.8e3, 16.7e3]);
     let wake_up = &resources_of(&record)[0];
@@ -374,7 +374,7 @@ fn a_working_set_within_the_caches_is_not_called_memory() {
         let cut = crate::diagnose(&record).not_reached;
         let codes: Vec<_> = cut.iter().map(Text::code).collect();
         assert_eq!(codes, [Some("memory-bandwidth-interrupted"), Some("memory-latency-interrupted")]);
-        // This does not apply if the signal came later.
+        // A signal after the measurement makes no difference.
         record.coverage.push(record::Coverage::measured("bandwidth"));
         let codes: Vec<_> =
             crate::diagnose(&record).not_reached.iter().map(|text| text.code().map(str::to_owned)).collect();
@@ -397,19 +397,15 @@ fn arrays_that_the_shown_caches_might_hold_are_in_doubt() {
     assert_eq!(
         doubt_of(100 << 20),
         None,
-        "300 MiB may all lie in 480 MiB, whose share is as neighbours leave it"
+        "300 MiB may fit in the 480 MiB that idle neighbors may leave free"
     );
     assert_eq!(doubt_of(200 << 20), Some(Some("bandwidth-arrays-may-fit".to_owned())));
     assert_eq!(
         doubt_of(320 << 20),
         Some(Some("bandwidth-arrays-may-fit".to_owned())),
-        "a cache of 480 MiB may hold half"
+        "a cache of 480 MiB may contain half of the data"
     );
-    assert_eq!(
-        doubt_of(600 << 20),
-        Some(None),
-        "three arrays of 600 MiB are four times 480 MiB, less a chunk each"
-    );
+    assert_eq!(doubt_of(600 << 20), Some(None), "three arrays of 600 MiB are nearly four times 480 MiB");
 }
 
 #[test]
@@ -435,5 +431,5 @@ fn a_resource_carries_the_doubt_of_its_figures() {
         m.doubt = Some("the chain of adds says 3.34 GHz, the chain of multiplies 4.01 GHz".into());
     }
     let doubt = resources_of(&record)[0].doubt.clone();
-    assert_eq!(doubt, record.measurements[0].doubt, "what is no noise is told whole");
+    assert_eq!(doubt, record.measurements[0].doubt, "a doubt that is not noise is reported in full");
 }

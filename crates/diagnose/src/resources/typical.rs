@@ -58,7 +58,7 @@ fn margin(range: &Range) -> f64 {
 }
 
 impl Range {
-    /// The range of this many such parts combined.
+    /// The combined range of this many parts, such as sockets.
     pub(crate) fn times(self, parts: f64) -> Self {
         Self { low: self.low * parts, high: self.high * parts, ..self }
     }
@@ -146,8 +146,8 @@ fn clock(machine: &Machine, core: Option<&'static Core>, active: &str) -> Option
     })
 }
 
-/// The triad range of a whole server by the number of sockets. For a part of a server or for a guest, by the number of cores, limited by
-/// that of the sockets.
+/// The triad range, scaled by the number of sockets for a whole server; for a part of a server or a guest, scaled by the number of cores
+/// and limited to the range of the sockets.
 fn triad_range(machine: &Machine, core: &'static Core, triad: &Measurement) -> Option<Range> {
     let sockets = sockets(machine);
     let of_socket = range_of(core, "stream.triad", machine);

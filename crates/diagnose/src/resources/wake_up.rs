@@ -1,4 +1,4 @@
-//! The time from the expiry of a timer to the waiting thread, compared with the best measured setting.
+//! The time from the expiry of a timer until the waiting thread runs, compared with the best measured setting.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ pub(crate) fn wake_up_cpu(index: &RecordIndex) -> Option<u64> {
         .or_else(|| longer_middle(has_figure("other", "as-is")).and_then(cpu))
 }
 
-/// The measurement with the median time; if their number is even, the longer of the middle two; `None` if there are no measurements.
+/// The measurement with the median time, or the longer of the middle two if the number of measurements is even; `None` if there are none.
 fn longer_middle<'a>(all: impl Iterator<Item = &'a Measurement>) -> Option<&'a Measurement> {
     let mut sorted: Vec<&Measurement> = all.filter(|m| m.value().is_finite()).collect();
     sorted.sort_by(|one, other| one.value().total_cmp(&other.value()));

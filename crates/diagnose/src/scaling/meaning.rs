@@ -53,7 +53,7 @@ pub(super) fn meaning(
         return says;
     }
     // The single-CPU run varies as well, so a cause is reported only if the interval excludes linear scaling. Without an interval, the
-    // range of a few runs must exclude it by more than two runs may differ.
+    // range of a few runs must exclude it by more than the possible difference between two runs.
     let linear = f64::from(threads) * if has_interval { 1.0 } else { 1.0 + POOR };
     let surely = scaling.speedup_interval.is_some_and(|(low, _)| low > linear);
     if surely && speedup > f64::from(threads) * (1.0 + POOR) {

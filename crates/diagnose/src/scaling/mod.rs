@@ -137,7 +137,7 @@ fn entry(workload: &str, line: &Line, cores: Option<u32>) -> Option<Scaling> {
         })
         .collect();
     let speedup = steps.last()?.speedup;
-    // Both ends of the speedup's interval.
+    // The first and last step, from which the speedup is computed.
     let ends = || points.iter().filter(|p| p.threads == 1 || p.threads == last);
     let doubt = ends().filter_map(|p| p.doubt).min();
     let has_interval = ends().all(|p| p.has_interval);
@@ -310,7 +310,7 @@ mod tests {
         }
         let fit = scaling(&record).remove(0);
         assert_eq!(fit.knee, Some(52));
-        // The corner at the cores is neither contention nor coherency.
+        // The corner at the number of cores is due to neither contention nor coherency.
         assert_eq!((fit.points, fit.contention, fit.coherency), (8, 0.0, 0.0));
         let said =
             ["scaling-speed-up", "scaling-fit-linear", "scaling-fitted-to-cores", "scaling-knee-at-siblings"];
@@ -356,7 +356,7 @@ mod tests {
             m.summary = record::Summary::from_samples(&m.samples);
         };
         assert_eq!(reported(&once), "scaling-speed-up scaling-run-once");
-        // A doubt about one step is not hidden by a doubt about both.
+        // A doubt that concerns both steps does not hide a doubt about one step.
         let beside_others = |m: &mut Measurement| {
             once(m);
             if m.labels.count(Label::Threads) == Some(2) {
@@ -463,8 +463,7 @@ mod tests {
         ) {
             let steps: Vec<u32> = (0..last).map(|i| 1 << i).collect();
             let fit = scaling(&by_law(&steps, rate, contention, coherency)).remove(0);
-            // Samples keep seven digits, so a step is off by up to 5e-8 of it, and so are the parameters on the
-            // scale on which they move the steps.
+            // Samples have seven digits, so a step has a relative error of up to 5e-8, and the parameters may shift the steps by as much.
             prop_assert!(near(fit.rate, rate, 1e-4), "{fit:?}");
             prop_assert!((fit.contention - contention).abs() < 1e-4, "{fit:?}");
             prop_assert!((fit.coherency - coherency).abs() < 1e-4, "{fit:?}");

@@ -2,15 +2,15 @@
 
 /// Bin width on the logarithmic scale: 3 %.
 const BIN: f64 = 0.03;
-/// Values are spread over this many bins to either side: 12 %, about how much one pair's time varies between lines.
+/// Values are spread over this many bins to either side: 12 %, about the variation of one pair's time between cache lines.
 const SPREAD: usize = 4;
 /// Two peaks of handover times are two classes only if this far apart: within one mesh, pairs differ by up to 1.4×.
 pub(super) const LINES_APART: f64 = 1.5;
-/// The same for loads from one page, which depend less on the CPU's location.
+/// The minimum ratio for loads from one page, which depend less on the CPU's location.
 pub(super) const LOADS_APART: f64 = 1.3;
 /// The density between two peaks must also fall to this fraction of the lower peak.
 const VALLEY: f64 = 0.4;
-/// Minimum number of values in a class: a single one may be a disturbance.
+/// Minimum number of values in a class: a single value may be a disturbance.
 const LEAST: usize = 2;
 
 /// Upper bounds of all classes except the last, ascending; ignores times of 0 or below. Peaks of classes are at least a factor `apart`.

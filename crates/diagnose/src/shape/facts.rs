@@ -22,7 +22,7 @@ pub(crate) fn domains_hidden(record: &Record) -> Option<String> {
     seen_in([shape.split, None], shape.motion)
 }
 
-/// Minimum number of checks with the same placement: a single one may be a disturbance.
+/// Minimum number of checks with the same placement: a single check may be disturbed.
 const LEAST: u64 = 2;
 
 fn seen_in(shares: [Option<Share>; 2], motion: Motion) -> Option<String> {

@@ -24,11 +24,12 @@ use domains::{Domains, partition};
 const ONE_CORE: f64 = 1.5;
 /// Up to this factor, the loops do not share an execution unit.
 const OWN_CORES: f64 = 1.3;
-/// A longer cache-line handover means that one side was not running, ns. The slowest pairs of multi-socket machines take a third of this.
+/// Duration of a cache-line handover above which one side was not running, ns. The slowest pairs of multi-socket machines take a third of
+/// this.
 const LOST_NS: f64 = 2_000.0;
 /// Minimum number of placement checks for a verdict on whether CPUs move.
 const LEAST_LOOKS: usize = 4;
-/// CPUs count as floating if at least this many placement checks differ from the usual state: one may be disturbed.
+/// CPUs count as floating if at least this many placement checks differ from the usual state: a single check may be disturbed.
 const LEAST_OTHER: usize = 2;
 
 /// The results of a record's placement checks; `None` if there are none.
@@ -309,7 +310,7 @@ impl ShownDomains {
         let is_within = |domain: &CpuList| {
             self.far.iter().all(|shown| shown.iter().any(|one| domain.iter().all(|cpu| one.contains(cpu))))
         };
-        // The same domains in each check.
+        // Whether every check found the same domains.
         let stays = looks == states.len() && all.windows(2).all(|pair| pair[0] == pair[1]);
         match (looks >= LEAST_OTHER, unseen) {
             (true, _) if !stays || !strange.iter().all(|of| of.iter().all(is_within)) => Topology::Crossing,

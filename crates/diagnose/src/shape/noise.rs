@@ -21,7 +21,7 @@ fn state(states: &[Option<ShapeState>], look: u32) -> Option<&ShapeState> {
 }
 
 /// The change of placement between the checks before and after a measurement: its CPU moved to another package or die, or away from its
-/// memory, or its CPUs were on a different number of cores. `None` if nothing changed or it is unknown.
+/// memory, or its CPUs were on a different number of cores. `None` if nothing changed or a change is unknown.
 pub(crate) fn moved_during(m: &Measurement, states: &[Option<ShapeState>]) -> Option<Text> {
     let (first, last) = (*m.looks.first()? as usize, *m.looks.last()? as usize);
     let span: Vec<&ShapeState> = states
@@ -76,7 +76,7 @@ pub(crate) fn explain(m: &Measurement, states: &[Option<ShapeState>]) -> Option<
             share = Value::Share(other.n as f64 / (one.n + other.n) as f64)
         ));
     }
-    // For a program on several CPUs, only the number of cores under them matters.
+    // For a program on several CPUs, only the number of cores that they occupy matters.
     let cpus: Option<CpuList> = m.detail.get(detail::CPUS).and_then(|cpus| cpus.parse().ok());
     let mut by_cores = BTreeMap::<usize, Vec<f64>>::new();
     for (value, look) in m.samples.iter().zip(&m.looks) {
@@ -103,7 +103,6 @@ pub(crate) fn explain(m: &Measurement, states: &[Option<ShapeState>]) -> Option<
     states.sort_by_key(|samples| std::cmp::Reverse(samples.len()));
     let [one, other] = differ(states.first()?, states.get(1)?)?;
     Some(text!(
-        "noise-by-place",
         "the CPUs moved: {one} in one placement ({share} of the samples), {other} in another",
         one = figure(&one),
         share = Value::Share(one.n as f64 / m.samples.len() as f64),
@@ -204,7 +203,7 @@ mod tests {
         let code = |m: Measurement| said(m).flatten();
         assert_eq!(code(gap(1, vec![1])).as_deref(), Some("moved-domain"));
         assert_eq!(code(gap(2, vec![2])).as_deref(), Some("moved-from-memory"));
-        assert_eq!(code(gap(1, vec![2])), None, "only another CPU's memory became far");
+        assert_eq!(code(gap(1, vec![2])), None, "only another CPU moved away from its memory");
         assert_eq!(code(gap(1, vec![1, 2, 3])).as_deref(), Some("moved-domain"));
         // There is no check before the measurement, or none after it.
         assert_eq!(

@@ -157,7 +157,7 @@ fn one_cpu_or_no_answer_says_nothing() {
     let mut looks = series(4, 5, |_, cpu| (0, 0, cpu));
     looks.looks.iter_mut().for_each(|look| look.line_ns.fill(None));
     assert_eq!(shape(&looks, &flat(4)), None);
-    // A record may contain anything.
+    // A record may contain malformed checks.
     looks.looks.iter_mut().for_each(|look| look.line_ns.truncate(2));
     looks.pairs = Some(vec![(0, 900), (1, 2)]);
     assert_eq!(shape(&looks, &flat(4)), None);

@@ -28,11 +28,11 @@ const COUNTS: [&str; 7] = [
 /// Maximum number of states and sums of states read.
 const STATES: usize = 5;
 
-const CPU_TIME: Template = Template { code: "turns-cpu-time", words: "CPU time" };
-const USER: Template = Template { code: "turns-user", words: "user" };
-const SYSTEM: Template = Template { code: "turns-sys", words: "sys" };
-const RUNNABLE: Template = Template { code: "turns-runnable", words: "runnable (run-queue delay)" };
-const BLOCKED: Template = Template { code: "turns-blocked", words: "blocked" };
+const CPU_TIME: Template = Template::new("turns-cpu-time", "CPU time");
+const USER: Template = Template::new("turns-user", "user");
+const SYSTEM: Template = Template::new("turns-sys", "sys");
+const RUNNABLE: Template = Template::new("turns-runnable", "runnable (run-queue delay)");
+const BLOCKED: Template = Template::new("turns-blocked", "blocked");
 
 /// A result of both commands, by round.
 struct Both {

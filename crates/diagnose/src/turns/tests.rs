@@ -55,7 +55,7 @@ fn a_command_against_itself_is_seldom_told_apart() {
         let (a, b) = (noisy(1.0, 0.1, seed * 2 + 1, 10), noisy(1.0, 0.1, seed * 2 + 2, 10));
         second(&record_of(&[("true", &a), ("true (2)", &b)])).slower.is_some()
     });
-    assert!(decided.count() <= 20, "more than one in twenty");
+    assert!(decided.count() <= 20, "more than one in twenty comparisons found a false difference");
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn a_gain_is_told_as_a_speed_whichever_way_the_figure_counts() {
     // Halving a clock is not a gain.
     assert_eq!(gain_of(&[(2.0, 1.0); 8], false).factor, 0.5);
     let Gain { factor, interval: Some((low, high)), .. } = gain_of(&[(1.0, 1.25); 8], false) else {
-        panic!("a quarter more")
+        panic!("a gain of a quarter")
     };
     assert!((factor - 1.25).abs() < 1e-9 && low <= factor && factor <= high);
 }

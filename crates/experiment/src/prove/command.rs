@@ -31,7 +31,7 @@ pub struct ProvenCommand<'a> {
     pub drop_caches: bool,
 }
 
-/// The number of rounds if they fit into [`MOST_SECONDS`] seconds; otherwise, the minimum for an interval is used.
+/// The number of rounds, provided that they fit into [`MOST_SECONDS`] seconds; otherwise, the minimum for an interval is used.
 const ROUNDS: usize = 12;
 const MOST_SECONDS: f64 = 120.0;
 
@@ -69,7 +69,7 @@ const BOOST: &str = "boost";
 const AFFINITY: &str = "affinity";
 const PRIORITY: &str = "nice";
 const COLD: &str = "cold cache";
-/// Settings that affect only the command, so that a proof without a command cannot change them.
+/// Settings that affect only the command, so that a proof without a command cannot test them.
 const THE_COMMANDS: [&str; 3] = ["fifo", "ionice", "aslr"];
 /// The comparison of the unchanged command with itself.
 const TWICE: &str = "as it is, twice";
@@ -126,7 +126,7 @@ fn plan_comparisons(request: ProofRequest, command: ProvenCommand) -> Result<Com
     let asked = |name: &str| names.is_empty() || names.contains(&name);
     let (commands, others): (Vec<&'static str>, Vec<_>) =
         names.iter().partition(|name| THE_COMMANDS.contains(name));
-    // Machine-wide settings are made as for any measurement.
+    // Machine-wide settings are applied as for any measurement.
     let mut machines: Vec<_> =
         others.into_iter().filter(|name| ![AFFINITY, PRIORITY].contains(name)).collect();
     if names.is_empty() {

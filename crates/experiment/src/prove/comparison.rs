@@ -28,8 +28,8 @@ impl<S, R> Comparison<S, R> {
         Self { name: name.into(), before, after, rounds: Vec::new(), refused: None }
     }
 
-    /// Tries both states, in this or the reverse order, unless one was refused before. A trial without a result was
-    /// interrupted.
+    /// Tries both states, in this or the reverse order, unless one of them was refused before. A trial without a result
+    /// was interrupted.
     ///
     /// # Errors
     ///
@@ -49,7 +49,7 @@ impl<S, R> Comparison<S, R> {
                 self.rounds.push(if before_first { (first, second) } else { (second, first) });
             }
             Ok(_) => {}
-            // This concerns the whole proof, not only one setting.
+            // These errors concern the whole proof, not only one setting.
             Err(why @ (ProofError::CannotStart(_) | ProofError::CommandFailed(_))) => return Err(why),
             Err(why) => self.refused = Some(why.to_string().into()),
         }

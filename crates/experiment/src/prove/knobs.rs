@@ -46,7 +46,7 @@ fn list_figures(hypervisor: Option<&str>) -> [(Figure, BlockFigure); 6] {
     ]
 }
 
-/// The number of results of one comparison that have values. It depends on whether the cause of lost time is known.
+/// The number of results with values in one comparison. It depends on whether the cause of lost time is known.
 const REPORTED: usize = 5;
 
 /// The unchanged machine, and the machine with these knobs set.

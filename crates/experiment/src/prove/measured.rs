@@ -127,7 +127,7 @@ fn measure_once(
     knob: Option<&'static str>,
 ) -> Result<Option<f64>, ProofError> {
     let results = run_with_knobs(request, knob.as_slice(), || {
-        // The knob changes the set of possible measurements: without huge pages, there is no result for them.
+        // The knob changes which measurements are possible: without huge pages, there is no result for them.
         let found = machine::inspect(&Root::live());
         let how = (Depth::Quick, Wakeups::USUAL);
         list::run(&[of.measure], &found, how, cpus, request.stop, &mut Unheard)

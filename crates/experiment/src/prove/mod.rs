@@ -70,7 +70,7 @@ fn choose_rounds(comparisons: usize, duplicate: usize) -> usize {
 }
 
 impl Proof {
-    /// As JSON.
+    /// The proof as JSON.
     pub fn to_json(&self) -> Value {
         let row = |(name, figure, compared): &(Text, Figure, Compared)| {
             let comparison = &compared.comparison;

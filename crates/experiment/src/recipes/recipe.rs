@@ -87,7 +87,7 @@ pub struct Recipe {
     pub name: String,
     /// A description of the measured quantity, in one or two sentences.
     pub what: String,
-    /// Its origin.
+    /// The recipe's origin.
     #[serde(skip)]
     pub origin: Origin,
     /// The measured command.
@@ -114,9 +114,9 @@ pub struct Recipe {
     pub needs: Vec<Need>,
     /// The recipe to use if these programs are missing.
     pub otherwise: Option<String>,
-    /// Its service.
+    /// The service that the recipe needs, if any.
     pub service: Option<Service>,
-    /// Its settings.
+    /// The recipe's settings.
     #[serde(default)]
     pub settings: BTreeMap<String, Setting>,
 }

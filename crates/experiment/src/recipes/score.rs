@@ -48,7 +48,7 @@ fn usual_scale() -> f64 {
 pub struct Scored {
     /// The number times [`Score::scale`].
     pub value: f64,
-    /// Its meaning.
+    /// The meaning of the number.
     pub kind: Kind,
     /// Unit of the work.
     pub unit: String,
@@ -58,7 +58,7 @@ pub struct Scored {
 const MOST_PLACES: usize = 20;
 const MOST_CHARACTERS: usize = 500;
 
-/// The regular expression for a number, or for the text that programs print instead of a number.
+/// The regular expression for a number, or for the text that programs print if there is no valid number.
 const NUMBER: &str = r"([-+]?(?:nan\b|inf(?:inity)?\b|[0-9][0-9,]*(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?))";
 
 /// Placeholders of a pattern that are not settings, with their regular expressions.
@@ -83,7 +83,7 @@ pub fn compile(pattern: &str, values: &Values, wants_score: bool) -> Result<Rege
             && let Some(end) = rest.find('}')
             && Template::new(rest).places().next().is_some()
         {
-            // Only the first placeholder is replaced: the rest may contain one of the three above.
+            // Only the first placeholder is replaced, because the rest may contain one of the three placeholders above.
             let filled = Template::new(&rest[..=end]).fill(values);
             expression.push_str(&regex_lite::escape(&filled.to_string_lossy()));
             rest = &rest[end + 1..];

@@ -29,7 +29,7 @@ fn every_recipe_that_ships_reads_and_says_how_to_install_what_it_needs() {
                 "{name}: no recipe {otherwise}"
             );
         }
-        // A single command for all CPUs must be given their number, or it would measure something else.
+        // A single command for all CPUs must be given the number of CPUs; otherwise, it would measure something else.
         let reported = recipe.environment.values().chain(&recipe.command);
         let reported = reported.flat_map(|template| template.places()).any(|place| place == "threads");
         assert_eq!(recipe.runs_copies(), !reported, "{name}");
@@ -49,7 +49,7 @@ fn settings_are_usual_small_or_the_users() {
     assert_eq!(command(true, &[("exponent".to_owned(), "5".to_owned())]), "echo '7^5' | bc");
     let error = recipe.values(false, &[("exponnt".to_owned(), "5".to_owned())]).unwrap_err();
     assert!(error.ends_with("has no setting \"exponnt\"; its settings: exponent"), "{error}");
-    // bc would exit immediately without an error, and appear a thousand times as fast.
+    // bc would exit immediately without an error, and would appear a thousand times as fast.
     for nonsense in ["abc", "", "-1", "0", "{folder}"] {
         let error = recipe.values(false, &[("exponent".to_owned(), nonsense.to_owned())]).unwrap_err();
         assert!(error.ends_with("is not a whole number above 0"), "{error}");
@@ -80,7 +80,7 @@ fn a_working_set_within_the_caches_is_reported() {
     assert_eq!(reported("839MB", &machine), None);
     let code = |found: record::Coverage| found.reason.unwrap().code().map(str::to_owned);
     assert_eq!(reported("400MB", &machine).and_then(code).as_deref(), Some("recipe-within-caches"));
-    assert_eq!(reported("96MB", &record::Machine::default()), None, "64 MiB do where no cache is known");
+    assert_eq!(reported("96MB", &record::Machine::default()), None, "64 MiB suffice without a known cache");
     assert_eq!(
         reported("1MB", &record::Machine::default()).and_then(code).as_deref(),
         Some("recipe-caches-unknown")
@@ -121,7 +121,7 @@ fn what_is_wrong_with_a_recipe_is_reported_with_its_line() {
     ];
     for (text, expected) in cases {
         let reported = complaint(text);
-        assert!(reported.contains(expected), "{text}\n told {reported:?}\n not {expected:?}");
+        assert!(reported.contains(expected), "{text}\n reported {reported:?}\n instead of {expected:?}");
         assert_eq!(reported.lines().count(), 1, "{reported}");
     }
 }
@@ -166,10 +166,10 @@ fn the_documents_example_is_a_recipe_and_its_tables_are_whole() {
         read(&format!("name = \"x\"\nwhat = \"x\"\n{service}")).unwrap_or_else(|error| panic!("{error}"));
     assert!(recipe.service.is_some_and(|service| service.load.len() == 1));
     for (name, _) in BUILT_IN {
-        assert!(DOCUMENT.contains(&format!("| `{name}` |")), "{name} is not among what ships");
+        assert!(DOCUMENT.contains(&format!("| `{name}` |")), "the document does not list {name}");
     }
     for place in GIVEN {
-        assert!(DOCUMENT.contains(&format!("| `{{{place}}}` |")), "{place} is not among the places");
+        assert!(DOCUMENT.contains(&format!("| `{{{place}}}` |")), "the document does not list {place}");
     }
 }
 

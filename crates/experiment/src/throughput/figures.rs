@@ -12,10 +12,10 @@ const SPREAD: f64 = 0.05;
 
 /// Causes of differences between runs, most certain first.
 const CAUSES: [(Mark, Template); 4] = [
-    (Mark::Stolen, Template { code: "runs-steal", words: "steal time" }),
-    (Mark::Quota, Template { code: "runs-quota", words: "throttled by a CPU quota" }),
-    (Mark::Throttled, Template { code: "runs-throttled", words: "heat or power lowered the clock" }),
-    (Mark::Switched, Template { code: "runs-switched", words: "interrupted by other processes" }),
+    (Mark::Stolen, Template::new("runs-steal", "steal time")),
+    (Mark::Quota, Template::new("runs-quota", "throttled by a CPU quota")),
+    (Mark::Throttled, Template::new("runs-throttled", "heat or power lowered the clock")),
+    (Mark::Switched, Template::new("runs-switched", "interrupted by other processes")),
 ];
 
 /// All measurements of one step, for each of its placements.

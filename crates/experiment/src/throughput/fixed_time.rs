@@ -12,8 +12,8 @@ const GIVE_SCORE: &str = "give it a fixed amount of work, or use a recipe that e
      with command = [\"…\"] and \
             [[score]] pattern = \"ops: {score}\", unit = \"ops\"; linespeed scale --recipe FILE";
 
-/// Maximum difference of run times that are considered equal. A program that runs for a fixed time is much more
-/// precise, and the times of a program that uses twice as many CPUs differ far more.
+/// Maximum difference between run times that are considered equal. A program that runs for a fixed time is much more
+/// precise, and the run times of a program that uses twice as many CPUs differ far more.
 const SAME: f64 = 0.02;
 
 /// If the CPU times of equally long runs differ by this factor, the runs did different amounts of work: they ran for a
@@ -32,7 +32,7 @@ pub(super) struct FixedTime {
     /// Number of CPUs at the first and the last step, and the number that a run kept busy.
     first: (usize, f64),
     last: (usize, f64),
-    /// Minimum and maximum CPU time of those runs that are as short as the shortest run, seconds.
+    /// Minimum and maximum CPU time among the runs that took about as long as the shortest run, seconds.
     used: (f64, f64),
 }
 
@@ -169,7 +169,7 @@ mod tests {
         let mut m = Measurement::new("workload.throughput", Labels::new(), vec![0.5]);
         sure.unwrap().mark(&mut m);
         assert!(m.doubt.is_some() && m.detail.has(detail::FIXED_TIME));
-        // It may also use one CPU regardless of the given number.
+        // The command may also use one CPU regardless of the number that it is given.
         let unsure = find(&threads, [(2.0, 2.0), (2.0, 2.0)]);
         assert!(reported(unsure.clone()).unwrap().contains("either"));
         let mut m = Measurement::new("workload.throughput", Labels::new(), vec![0.5]);
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn on_a_busy_machine_it_is_known_by_runs_of_one_length_that_did_different_work() {
-        // Other processes left it less CPU time with two CPUs than with one.
+        // With two CPUs, other processes left the command less CPU time than with one.
         let busy = find(&["x", "{threads}"], [(6.06, 5.1), (6.08, 3.9)]).unwrap();
         let reason = busy.to_coverage().reason.unwrap();
         let Some(Value::Sentence(used)) = reason.value("busy") else { panic!("{reason}") };

@@ -174,7 +174,7 @@ impl Runner<'_> {
             match result {
                 Ok(run) => taken.runs.push(Some(run)),
                 Err(trouble @ (Trouble::Stopped(_) | Trouble::Service(_))) => return Err((trouble, done)),
-                // A step that failed once or took too long would do so again.
+                // A step that failed once or took too long would do the same again.
                 Err(trouble) => taken.trouble = Some(trouble),
             }
         }
@@ -317,7 +317,7 @@ mod tests {
         let mut all = [failing(&[1.0, 1.0]), failing(&[2.0])];
         assert_eq!(remove_failed_steps(&ignoring, &mut all), Some(failed.clone()));
         assert!(all.iter().all(|taken| taken.good().next().is_none()));
-        // One step remains, with a failure among its runs.
+        // One step remains, and one of its runs has failed.
         let mut some = [taken(&[1.0, 1.0]), failing(&[2.0])];
         some[0].runs[1].as_mut().unwrap().failed = Some(failed);
         assert_eq!(remove_failed_steps(&ignoring, &mut some), None);

@@ -66,8 +66,8 @@ pub(super) fn run_step(
     let run = wait_for_copies(&mut started, options, stop, observer)?;
     if let Some(service) = &mut service {
         service.check(stop)?;
-        // A client of a dead server also fails, possibly before the server's exit is detected; the cause is the
-        // server's exit.
+        // A client also fails if its server dies, possibly before the server's exit is detected. In this case, the
+        // cause is the server's exit.
         if run.failed.is_some() {
             service.check_again(stop)?;
         }

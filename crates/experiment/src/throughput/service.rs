@@ -150,7 +150,7 @@ impl Running {
 
     /// Restricts all threads of the service to `cpus`; processes that they start inherit this affinity.
     pub(super) fn pin_threads(&self, cpus: &CpuList) {
-        // A thread that was started during the first pass, by a thread not yet visited, is visited in the second pass.
+        // The second pass visits threads that were started during the first pass by a thread not visited until then.
         for _ in 0..2 {
             for task in numbers(format!("/proc/{}/task", self.child.pid())) {
                 // A thread that has exited in the meantime cannot and need not be pinned.

@@ -108,7 +108,7 @@ fn output_that_does_not_parse_is_shown_and_bounded() {
     let text = "command = [\"sh\", \"-c\", \"yes nonsense | head -c 9000000\"]\n[[score]]\npattern = \"rate {score}\"\nunit = \"x\"";
     let reported = once(&recipe(text), &cpus[..1]).unwrap_err().to_string();
     assert!(reported.contains("\"rate {score}\"") && reported.contains("nonsense nonsense"), "{reported}");
-    assert!(reported.len() < 1000, "{} bytes of complaint", reported.len());
+    assert!(reported.len() < 1000, "the message has {} bytes", reported.len());
     let silent = recipe("command = [\"true\"]\n[[score]]\npattern = \"rate {score}\"\nunit = \"x\"");
     assert!(once(&silent, &cpus[..1]).unwrap_err().to_string().contains("printed nothing"));
     for score in ["-5", "nan", "0", "1e999"] {
@@ -140,7 +140,7 @@ fn a_command_reads_nothing_and_each_copy_is_reported_its_own_cpu() {
     let cpus = cpus();
     assert!(once(&shell("cat"), &cpus[..1]).is_ok());
     let job = shell("test {cpus} -ge 0");
-    assert!(once(&job, &cpus).is_ok(), "a copy was given a list");
+    assert!(once(&job, &cpus).is_ok(), "a copy was given a list of CPUs instead of one CPU");
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn hundreds_of_copies_start_together_and_all_are_counted() {
     let many = vec![first; 100];
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("seen");
-    // All copies wait at their gates until the last one is ready: none has run before.
+    // All copies wait at their gates until the last one is ready, so none has run before.
     let line = format!("echo x >> {}", file.display());
     let run = once(&shell(&line), &many).unwrap();
     assert_eq!(run.seconds.len(), many.len());

@@ -109,15 +109,15 @@ fn a_signal_before_the_first_run_leaves_nothing() {
 fn quick_commands_have_more_rounds_and_slow_ones_ten() {
     let seconds = Duration::from_secs_f64;
     let over = |rounds, took| Extent::Usual.is_over(2, rounds, seconds(took));
-    assert!(!over(9, 1000.0) && over(10, 1000.0), "ten of slow commands");
+    assert!(!over(9, 1000.0) && over(10, 1000.0), "slow commands get ten rounds");
     assert!(
         !over(10, 5.9) && over(10, 6.0) && !over(11, 6.1) && over(12, 6.2),
-        "as many forwards as backwards"
+        "as many rounds forwards as backwards"
     );
     assert_eq!((Extent::Usual.seconds(2, 2.0), Extent::Usual.seconds(2, 0.1)), (20.0, 6.0));
-    assert_eq!(Extent::Usual.seconds(2, 0.001), 1.0, "no more than a thousand rounds");
+    assert_eq!(Extent::Usual.seconds(2, 0.001), 1.0, "at most a thousand rounds");
     let time = Extent::Time(seconds(10.0));
-    assert!(!time.is_over(2, 0, seconds(0.0)) && time.is_over(2, 1, seconds(5.1)), "one round at least");
+    assert!(!time.is_over(2, 0, seconds(0.0)) && time.is_over(2, 1, seconds(5.1)), "at least one round");
     assert!(!time.is_over(2, 4, seconds(8.0)) && time.is_over(2, 5, seconds(8.4)));
     assert!(Extent::Rounds(3).is_over(2, 3, seconds(0.0)) && !Extent::Rounds(3).is_over(2, 2, seconds(1e6)));
 }

@@ -143,7 +143,7 @@ fn by_count(fact: &CacheFact, online: &CpuList, cores: Option<u32>) -> Vec<CpuLi
         Some(1) => vec![online.clone()],
         Some(count) if count as usize == online.len() => online.iter().map(single).collect(),
         Some(count) if count <= MOST => vec![CpuList::new(); count as usize],
-        // A machine of one core has one of each.
+        // A machine with a single core has one cache of each kind.
         _ if cores == Some(1) => vec![online.clone()],
         _ => vec![CpuList::new()],
     }

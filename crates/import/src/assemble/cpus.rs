@@ -18,7 +18,7 @@ pub(super) fn fill(
     contradictions: &mut Vec<Contradiction>,
     coverage: &mut Vec<Coverage>,
 ) {
-    // The last row of each CPU.
+    // Use the last row of each CPU.
     let rows: BTreeMap<u32, &CpuRow> = facts.rows.iter().map(|row| (row.cpu, row)).collect();
     let rows: Vec<&CpuRow> = rows.into_values().collect();
     let counts = &mut machine.counts;
@@ -65,7 +65,7 @@ fn cores(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &m
         cores = counts.cpus_online.or(counts.cpus_present).filter(|_| single).or(cores);
     }
     counts.cores = cores.filter(|cores| (1..=most).contains(cores)).or(counts.cores);
-    // Fewer sockets indicate an excerpt.
+    // If dmidecode shows fewer sockets than lscpu, its output is only an excerpt.
     let whole: Vec<_> = facts.sockets.iter().filter(|socket| socket.whole).collect();
     let sockets = lscpu.kinds.first().and_then(|kind| kind.count(key::SOCKETS).zip(kind.get(key::SOCKETS)));
     if let (Some((count, fact)), Some(named)) =
@@ -127,7 +127,7 @@ fn from_rows(rows: &[&CpuRow]) -> Vec<Cpu> {
     let mut cpus: Vec<Cpu> = rows
         .iter()
         .map(|row| {
-            // Numbered across the machine in order of the lowest CPU, regardless of lscpu's own numbers.
+            // Parts are numbered across the machine in order of their lowest CPU, regardless of lscpu's own numbers.
             let (core, l1) = core_of(row).unzip();
             let place = [row.socket, row.cluster, l1.flatten(), core];
             let mut number = |kind: usize, parts: usize| {
@@ -277,7 +277,7 @@ fn nodes(
     machine.memory_bytes = machine.memory_bytes.or(sizes).or(Fact::value_of(&facts.memory));
 }
 
-/// If the CPU lists of lscpu and of the nodes disagree, removes CPUs from the nodes that the other list lacks.
+/// If the CPU lists of lscpu and of the nodes disagree, removes the CPUs that lscpu's list lacks from the nodes.
 fn within(lscpu: &Lscpu, numactl: &Numactl, machine: &mut Machine, contradictions: &mut Vec<Contradiction>) {
     let known: CpuList = machine.cpus.iter().map(|cpu| cpu.id).collect();
     let Some(beyond) = machine.nodes.iter().find(|node| !node.cpus.is_subset(&known)) else { return };

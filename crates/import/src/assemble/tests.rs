@@ -131,7 +131,7 @@ fn headings_name_machines_and_the_same_words_mean_the_same_one() {
     assert_eq!((imported[0].machine.nodes.len(), imported[1].machine.nodes.len()), (0, 1));
     let says = match machines(rows, Split::Hosts) {
         Err(refusal) => refusal.to_string(),
-        Ok(_) => panic!("two labels in one table are two machines"),
+        Ok(_) => panic!("two labels in one table must be two machines"),
     };
     assert!(says.contains("Intel (52 cores)") && says.contains("--split"), "{says}");
 }

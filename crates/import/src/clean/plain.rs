@@ -83,7 +83,7 @@ fn behind_escape(text: &str) -> &str {
             });
             behind.unwrap_or(text)
         }
-        // The selection of a character set has one more character.
+        // The sequence that selects a character set has one more character.
         Some('(' | ')' | '*' | '+' | '#' | '%' | ' ') => {
             rest.next();
             rest.as_str()

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::prompts::{Mark, find_mark};
 use crate::scan;
 
-/// Beginnings of header lines of `diff`, and of scripts.
+/// Beginnings of the header lines of `diff` output and of scripts.
 const HEADS: &str = "#!|--- |+++ |@@ |diff --git |index |new file mode ";
 
 /// The number of lines searched for a shared prefix.
@@ -22,7 +22,7 @@ pub(super) const FEWEST: usize = 3;
 /// loggers with fractions of seconds or in brackets.
 const STAMPS: &str = r"^(\[ *\d+\.\d{6}\](\[ *[TC]\d+\])? |<\d+>|(kern|user|daemon|syslog) *:\w+ *: |([^\t]{1,60}\t[^\t]{1,60}\t)?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:?\d\d) ?(\d\d[OE]\+? ?|(stdout|stderr) [FP] |[\w.-]+ (kernel|[\w./-]+\[\d+\]): )?|(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d[.,]\d{3,9} ((TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR) +)?|\[(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d([.,]\d+)?\] |\[\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\] |\[\w{3}\d\d \d\d:\d\d\] |\[ *\+\d+\.\d{6}\] |\[kernel\] |\S{3,5} +\d{1,2} \d\d:\d\d:\d\d(\.\d+)? (\S+ (kernel|[\w./-]+\[\d+\])|[a-z\d][\w.-]* [\w./()-]+): |[\w.-]+ kernel: )";
 
-/// Signs before each line, of comments, changes, times, loggers, a service's log and scripts.
+/// Signs that comments, diffs, time stamps, loggers, service logs and scripts put before each line.
 const SIGNS: &str = include_str!("signs.txt");
 
 fn stamp() -> Option<&'static Regex> {

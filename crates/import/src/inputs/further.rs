@@ -143,7 +143,7 @@ fn what_newer_kernels_and_tools_print_is_read() {
     let guest = import(
         "analyzing CPU 3:\n  no or unknown cpufreq driver is active on this CPU\n  boost state support:\n    Supported: no\n    Active: no\n",
     );
-    assert_eq!(guest.state.boost, None, "what is not supported is not off");
+    assert_eq!(guest.state.boost, None, "unsupported boost is not disabled boost");
     let curve = "tinymembench v0.4.9 (simple benchmark for memory throughput and latency)\n\
         block size : single random read / dual random read, [MADV_NOHUGEPAGE]\n  67108864 :  190.1 ns          /   230.1 ns \n\
         block size : single random read / dual random read, [MADV_HUGEPAGE]\n  67108864 :  160.1 ns          /   180.1 ns \n";

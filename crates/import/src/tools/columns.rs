@@ -119,18 +119,18 @@ struct ColumnsReader {
     found: BTreeMap<(String, Option<u32>), Column>,
     /// Whether a row has been read.
     begun: bool,
-    /// The head or the row directly above, which a margin may have cut.
+    /// The head or the row directly above, which may have been wrapped at a margin.
     above: PendingLine,
-    /// Whether that was a head.
+    /// Whether the line above was a head.
     below_head: bool,
-    /// Whether a margin cut the head.
+    /// Whether the head was wrapped at a margin.
     cut: bool,
-    /// The last value of the row above, if it seemed whole.
+    /// The column of the last value in the row above, if that row seemed complete.
     last: Option<(String, Option<u32>)>,
 }
 
 impl ColumnsReader {
-    /// A row, if it is whole.
+    /// Reads a row, if it is complete.
     fn row(&mut self, line: Line, sink: &mut Sink) -> Fit {
         let text = line.text.replace('|', " ");
         let (mut words, mean) = without_time(&text);
@@ -214,7 +214,7 @@ impl Reader for ColumnsReader {
         if line.text.trim().is_empty() {
             return Fit::Between;
         }
-        // The margin may have cut a word.
+        // The line break may have split a word.
         let front = above.line().text;
         let joined = ["", " "].into_iter().filter(|_| !front.is_empty());
         let joined: Vec<String> = joined.map(|blank| format!("{front}{blank}{}", line.text.trim())).collect();
@@ -224,7 +224,7 @@ impl Reader for ColumnsReader {
         let whole = joined.iter().filter_map(|text| head(text)).max_by_key(known);
         let whole = whole.filter(|whole| below_head && known(whole) > known(&self.columns));
         if let Some(columns) = whole.filter(|_| !ends.iter().any(number)) {
-            // A sibling's row lacks the last columns, so that rows that turbostat printed cannot be joined.
+            // turbostat omits the last columns in a sibling's row, so its wrapped rows cannot be joined reliably.
             self.columns = if is_turbostat(&columns) { Vec::new() } else { columns };
             self.cut = true;
             return Fit::Taken;
@@ -235,7 +235,7 @@ impl Reader for ColumnsReader {
             return if other { Fit::Over } else { Fit::Taken };
         }
         if let (Some(last), true) = (last, ends.len() == 1 && ends.iter().all(number)) {
-            // It may be the end of the value above.
+            // The number may be the end of the value above.
             self.found.get_mut(&last).map(|column| column.samples.pop());
             return Fit::Between;
         }
@@ -244,7 +244,7 @@ impl Reader for ColumnsReader {
         let joined = joined.iter().find(is_whole);
         let fit = match joined {
             Some(text) => self.row(Line { number: above.line().number, text }, sink),
-            // A margin that cut the head cuts every row.
+            // If the head was wrapped, every row was wrapped as well.
             None if self.cut => Fit::Between,
             None => self.row(line, sink),
         };

@@ -123,7 +123,7 @@ struct Text {
     array: Option<Origin>,
     /// Whether a structure has been read.
     closed: bool,
-    /// The line that begins a whole output.
+    /// The first line of a complete output.
     head: Option<Origin>,
     /// The processors so far.
     populated: Populated,

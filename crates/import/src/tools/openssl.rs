@@ -122,7 +122,6 @@ fn capabilities(text: &str) -> Option<record::Text> {
         all => all.iter().map(|row| row[2]).collect::<Vec<_>>().join(", "),
     };
     Some(record::text!(
-        "openssl-capabilities",
         "CPU features detected by OpenSSL: {has}; missing: {lacks}",
         has = names(has),
         lacks = names(lacks)
@@ -318,7 +317,7 @@ impl Reader for SpeedReader {
             if fields[0].starts_with('D') && again {
                 return Fit::Over;
             }
-            // With several processes, a table with the sum follows.
+            // With several processes, the table with their sum follows.
             let several = self.sent || self.forked > 0 && !self.command.has("-mr");
             if several && fields[0].starts_with('F') {
                 let why = "this may be the result of a single process out of several";

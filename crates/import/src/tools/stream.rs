@@ -63,14 +63,14 @@ const NUMBERS: &[(&str, &str)] = &[
 struct StreamReader {
     line: CommandLine,
     version: Option<String>,
-    /// By [`NUMBERS`].
+    /// Numbers from the output, by their names in [`NUMBERS`].
     numbers: BTreeMap<&'static str, u64>,
     /// The operation, its rate and its average time.
     rows: Vec<(&'static str, f64, f64, PendingLine)>,
     /// The unit of the rates, if there is a head.
     unit: Option<Option<i32>>,
     begun: bool,
-    /// How many of the lines next to the number of threads were found.
+    /// Number of lines found that normally enclose the thread count.
     said: usize,
     failed: bool,
 }

@@ -64,19 +64,19 @@ impl Reader for TextReader {
         } else if let Some((name, value, what, exponent)) = own_figure(message).filter(|_| self.own) {
             let place = Labels::new().with_label(Label::Workload, format!("stress-ng --{name} {what}"));
             let m = Measurement::exact(metrics::WORKLOAD_THROUGHPUT, place, vec![value]);
-            // Only rates have a metric.
+            // There is a metric only for rates.
             if exponent > 0 || what.contains("per sec") {
                 sink.add_figure(m.with_detail(detail::WORK, if exponent > 0 { "B" } else { what }), line);
             }
         } else if scan::begins(message, "stressor |(secs)") {
             self.in_table |= message.contains("bogo ops");
         } else {
-            // `cpu  1191  2.00  0.69  0.01  594.93  1708.86`: operations, seconds on the clock, of user, of system, two rates.
+            // `cpu  1191  2.00  0.69  0.01  594.93  1708.86`: operations; wall, user and system seconds; two rates.
             let (name, rest) = message.split_once(' ').unwrap_or((message, ""));
             let numbers = scan::all(rest.split_whitespace(), parse_plain).filter(|_| self.in_table);
             self.in_table = numbers.is_some();
             if let Some(&[_, _, user, system, rate, _, ..]) = numbers.as_deref() {
-                // As in the command line: another number of instances is another workload.
+                // The workload's name contains the number of instances, as in the command line.
                 let instances = self.instances.get(name).map(|count| format!(" {count}")).unwrap_or_default();
                 let name = format!("stress-ng --{name}{instances}");
                 let place = Labels::new().with_label(Label::Workload, name.as_str());

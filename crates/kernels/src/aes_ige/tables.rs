@@ -4,11 +4,11 @@
 /// Tables that start on a cache line, so that every machine accesses the same number of lines.
 #[repr(align(64))]
 pub(super) struct Words(pub [[u32; 256]; 4]);
-/// As [`Words`], of bytes.
+/// Like [`Words`], but for bytes.
 #[repr(align(64))]
 pub(super) struct Bytes(pub [u8; 256]);
 
-/// FIPS 197 §5.1.1: the inverse in GF(2⁸), then an affine map.
+/// The substitution box of FIPS 197 §5.1.1: the inverse in GF(2⁸), then an affine map.
 pub(super) static S_BOX: Bytes = Bytes(s_box());
 /// `ENCRYPT[0][x]` is the column that results from `x` in the first row: S-box, then MixColumns with {02}, {01}, {01},
 /// {03}. The next three tables are the same for the other rows.

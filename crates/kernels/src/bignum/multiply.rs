@@ -66,7 +66,7 @@ fn karatsuba(product: &mut [Limb], a: &[Limb], b: &[Limb], half: usize, scratch:
     } else {
         add(middle, cross);
     }
-    // If the product has no room for all limbs, the omitted ones are 0.
+    // If the product has no room for all limbs, the omitted limbs are 0.
     let upper = &mut product[half..];
     let room = upper.len().min(middle.len());
     add(upper, &middle[..room]);
@@ -76,14 +76,14 @@ fn karatsuba(product: &mut [Limb], a: &[Limb], b: &[Limb], half: usize, scratch:
 fn schoolbook(product: &mut [Limb], a: &[Limb], b: &[Limb]) {
     let mut carry = 0u128;
     for (column, limb) in product.iter_mut().enumerate() {
-        // a[i] × b[column - i] for every i that exists in both.
+        // All products a[i] × b[column - i] whose factors both exist.
         let first = (column + 1).saturating_sub(b.len()).min(a.len());
         let last = (column + 1).min(a.len());
         let b_first = (column + 1 - last).min(b.len());
         let b_last = (column + 1 - first).min(b.len());
         let mut sum = carry;
         for (a, b) in a[first..last].iter().zip(b[b_first..b_last].iter().rev()) {
-            // Below 340 × BASE², which is below 2¹²⁸.
+            // The sum stays below 340 × BASE², which is below 2¹²⁸.
             sum = sum.wrapping_add(u128::from(*a).wrapping_mul(u128::from(*b)));
         }
         (carry, *limb) = carried(sum);
@@ -203,7 +203,7 @@ mod tests {
                 assert!(product == plain(&a, &b), "{a_limbs} limbs by {b_limbs}");
             }
         }
-        // Only the largest limbs: columns as full as possible.
+        // All limbs have the largest value, so the sums of the columns are as large as possible.
         for limbs in [31, 32, 100, 1000] {
             let nines = vec![BASE - 1; limbs];
             let mut product = vec![0; 2 * limbs];

@@ -127,7 +127,7 @@ mod tests {
 
     fn digits(digits: usize) -> String {
         let (limbs, scratch) = pi_limbs(digits);
-        // Not zero at first, because previous contents must not matter.
+        // Not zero at first, because the previous contents must not matter.
         let (mut result, mut scratch) = (vec![BASE - 1; limbs], vec![BASE - 1; scratch]);
         let used = pi(digits, &mut result, &mut scratch);
         text(&result[..used])
@@ -156,6 +156,6 @@ mod tests {
         let (mut result, mut scratch) = (vec![0; limbs], vec![0; scratch]);
         let used = pi(PI_DIGITS, &mut result, &mut scratch);
         assert_eq!(text(&result[..used]).len(), PI_DIGITS + 1);
-        assert_eq!(super::super::check(&result[..used]), PI_CHECK, "every run would be called wrong");
+        assert_eq!(super::super::check(&result[..used]), PI_CHECK, "every correct result would be rejected");
     }
 }

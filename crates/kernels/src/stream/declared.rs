@@ -32,10 +32,10 @@ pub enum Op {
 pub const CONSTANT: f64 = 3.0;
 
 impl Op {
-    /// All of them.
+    /// All operations.
     pub const ALL: &[Self] = <Self as VariantArray>::VARIANTS;
 
-    /// Its name in a record.
+    /// The operation's name in a record.
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -66,10 +66,10 @@ pub enum Stores {
 }
 
 impl Stores {
-    /// Both.
+    /// Both kinds.
     pub const ALL: &[Self] = <Self as VariantArray>::VARIANTS;
 
-    /// Its name in a record.
+    /// The name of this kind in a record.
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -78,9 +78,9 @@ impl Stores {
 /// A loop over arrays.
 #[derive(Clone, Copy, Debug)]
 pub struct Stream {
-    /// Its operation.
+    /// The loop's operation.
     pub op: Op,
-    /// Its kind of stores; [`Stores::Regular`] for [`Op::Read`], which does not store.
+    /// The loop's kind of stores; [`Stores::Regular`] for [`Op::Read`], which does not store.
     pub stores: Stores,
     /// The vector extension that it needs.
     pub variant: Variant,
@@ -88,8 +88,8 @@ pub struct Stream {
     pub work: Work,
     /// The number of arrays; see [`Op::arrays`].
     pub arrays: u8,
-    /// Runs over the first `bytes` of each array, rounded down to whole blocks ([`Op::block`]; multiples of 1024 are whole for every operation
-    /// except [`Op::Read2Write1`], which needs multiples of 3072). Arrays that the operation does not use are ignored and may be null.
+    /// Runs over the first `bytes` of each array, rounded down to whole blocks of [`Op::block`] bytes (multiples of 1024, except for
+    /// [`Op::Read2Write1`], which needs multiples of 3072). Arrays that the operation does not use are ignored and may be null.
     ///
     /// # Safety
     /// `variant.usable()` must be true. The arrays that the operation uses must be aligned to 64 bytes and valid for `bytes` (dst also for
@@ -134,10 +134,10 @@ pub(super) const fn declare(
     let per_step = match op {
         Op::Read | Op::Write | Op::Read3Write1 | Op::Read2Write1 | Op::Read1Write1 => 1,
         Op::Copy => 2,
-        // Pairs: one load, two multiplications, one store; with two arrays, one more load.
+        // Pairs of vectors: one load, two multiplications, one store; with two arrays, one more load.
         Op::Scale if neon => 4,
         Op::Add | Op::Triad if neon => 5,
-        // One more without fused multiply-add.
+        // Without fused multiply-add, one more instruction is needed.
         Op::Triad if matches!(variant, Variant::Sse2) => 4,
         // Load, compute, store. On x86-64, the add loads the second array from memory.
         Op::Scale | Op::Add | Op::Triad => 3,

@@ -32,7 +32,7 @@ pub fn run(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
     match (done, asked.exit) {
         (Err(failure), Some(exit)) => {
             output::complain(&failure.to_string());
-            // Readers of standard output alone also learn that the check failed.
+            // Programs that read only standard output also learn that the check failed.
             if exit != Exit::Slurm {
                 output::print("unknown: the check could not run\n")?;
             }
@@ -175,7 +175,7 @@ fn code(outcome: Outcome, exit: Option<Exit>) -> u8 {
 }
 
 impl Exit {
-    /// The exit code if the check failed. For Slurm, this is not a reason to drain a node.
+    /// The exit code if the check could not run. For Slurm, this is not a reason to drain the node.
     fn unknown(self) -> u8 {
         match self {
             Exit::Slurm => 0,

@@ -77,7 +77,7 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
         let shares_nothing =
             comparison.rows.is_empty() && !of_commands && comparison.relation != Relation::SameRecord;
         let here = asked.records.iter().position(|argument| argument == record::source::HERE);
-        // Names of other records would show the host's.
+        // A suggestion would name other records, and their names contain the host name.
         let here = here.filter(|_| !options.out.redact);
         let measurements = shares_nothing.then_some((list::measured_by, list::can_measure));
         let newer = |side: usize| newer_records(sides[side].record);

@@ -1,5 +1,6 @@
 //! Completions and manual pages, generated from the definition of the command line.
 
+use std::io::IsTerminal;
 use std::path::Path;
 
 use clap::builder::PossibleValuesParser;
@@ -13,7 +14,7 @@ use measure::fill_order::FILL_ORDERS;
 use crate::failure::Failure;
 use crate::{files, options, output};
 
-/// Completions for a shell on standard output.
+/// Prints the completions for a shell on standard output.
 pub fn completions(shell: Shell) -> Result<u8, Failure> {
     let mut text = Vec::new();
     let mut definition = with_names(options::definition());
@@ -69,6 +70,11 @@ pub fn man(folder: Option<&Path>) -> Result<u8, Failure> {
     // Adds the full name and the shared options to every command.
     definition.build();
     let Some(folder) = folder else {
+        if std::io::stdout().is_terminal() {
+            return Err(Failure::usage(
+                "the manual page is not plain text; read it with: linespeed man | man -l -",
+            ));
+        }
         return output::print(&page(definition)?).map(|()| 0);
     };
     files::create(folder)?;

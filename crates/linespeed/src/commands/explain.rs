@@ -12,13 +12,13 @@ use crate::options::Options;
 /// Maximum number of entries suggested if the requested name does not exist.
 const MOST: usize = 5;
 
-/// Prints the meaning of `name`, or every name with its group.
-pub fn run(options: &Options, name: Option<&str>) -> Result<u8, Failure> {
+/// Prints the meaning of `name`, or every name with its group if it is empty.
+pub fn run(options: &Options, name: &str) -> Result<u8, Failure> {
     let glossary = glossary::all();
-    let Some(name) = name else {
+    if name.is_empty() {
         let forms = View::new(|screen| terminal::glossary(screen, glossary.terms()));
         return hand_out(options, &forms).map(|()| 0);
-    };
+    }
     // Readers see headlines, so a headline takes precedence over an inventory term of the same name.
     let own = glossary.find(name);
     let headline = headline_metric(name).and_then(|metric| glossary.find(metric.name()));

@@ -23,7 +23,7 @@ use crate::{output, sources};
 pub fn run(options: &Options, asked: &Fix) -> Result<u8, Failure> {
     let mut source = sources::read(&asked.record)?;
     sources::say_note(&source, &options.out);
-    // The numbers are the ones that `show` prints.
+    // Findings have the same numbers as in the output of `show`.
     source.record.diagnosis = diagnose::diagnose(&source.record);
     let here = machine::inspect(&Root::live()).machine;
     // A redacted record has this machine's pseudonym.

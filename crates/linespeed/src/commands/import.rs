@@ -149,7 +149,7 @@ fn refused(error: &Error, options: &Import) -> Failure {
     })
 }
 
-/// Prints one line about lines that were not understood.
+/// Prints one line about the unrecognized lines.
 fn complain(not_understood: &NotUnderstood) {
     let Some(first) = not_understood.examples.first() else { return };
     let says: String = first.says.chars().take(60).collect();

@@ -27,7 +27,7 @@ use crate::redaction::redact_with;
 use crate::{ceilings, files, output, redaction};
 use kept::Kept;
 
-/// Number of probe readings for calibration if no record has the unloaded latency: two seconds.
+/// Number of probe readings for calibration if no record has the unloaded latency; they take two seconds.
 const READINGS: usize = 20;
 const BETWEEN: Duration = Duration::from_millis(100);
 /// Maximum number of process names on the screen.
@@ -85,7 +85,7 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
     }
     loop {
         if let Some(service) = &mut service {
-            // A unit has no process between the exit of one and the start of the next.
+            // A unit may have no process after one has exited and before the next one starts.
             let _ = service.refresh(&Root::live());
         }
         let length = (live.once.unwrap_or(live.interval), once);
@@ -129,7 +129,7 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
     printed.map(|()| interrupted.map_or(0, signal_code))
 }
 
-/// One interval: the bottleneck of the selected processes or of the whole machine.
+/// Observes one interval; returns it with the bottleneck of the selected processes or of the whole machine.
 fn look(
     watch: &mut Watch,
     mut service: Option<&mut Service>,
@@ -162,7 +162,7 @@ fn calibrated(busy: f64) -> Coverage {
     Coverage::degraded("memory probe", reason).with_remedy("run linespeed once while the machine is idle")
 }
 
-/// Removes the name of the observed subject from sentences.
+/// Registers the observed subject's name, so that it is replaced in sentences.
 fn hide(names: &mut Pseudonyms, watched: &Selection) {
     match watched {
         Selection::Processes(_) => {}

@@ -20,7 +20,7 @@ use crate::redaction::redact;
 /// A machine to be measured.
 pub struct Measuring<'a> {
     options: &'a Options,
-    /// The machine and its prior state; `None` if it is not inspected.
+    /// The machine and its state before the run; empty if it is not inspected.
     pub found: Inspection,
     record: Record,
     destination: Option<PathBuf>,
@@ -38,7 +38,7 @@ pub struct Measuring<'a> {
 pub struct Outcome {
     /// The results.
     pub measurements: Vec<Measurement>,
-    /// Measurements and coverage.
+    /// Which measurements are incomplete or missing, and why.
     pub coverage: Vec<Coverage>,
     /// CPU placement during the run.
     pub looks: Option<record::shape::Looks>,
@@ -71,7 +71,7 @@ impl<'a> Measuring<'a> {
         Ok(Self { options, found, record, destination, began, beside, own: Vec::new(), looks, tuned })
     }
 
-    /// The complete record and its destination; knobs are restored. `settle` completes the state after the run.
+    /// The complete record and its destination; knobs are restored. `settle` adds to the conditions after the run.
     pub fn finish(
         self,
         outcome: Outcome,
@@ -80,7 +80,7 @@ impl<'a> Measuring<'a> {
         let mut watch = self.beside;
         let mut beside = watch.as_mut().map(|watch| watch.until_now(&self.own)).unwrap_or_default();
         let after = self.looks.then(|| machine::snapshot_since(&Root::live(), &self.found.snapshot));
-        // While a command ran, other processes were sampled already.
+        // If a command ran, the other processes were sampled during its run.
         if let (Some(watch), Some(_)) = (watch, self.record.mode) {
             let curve = ceilings::of_this_machine().map(|known| known.curve).unwrap_or_default();
             watch.ask(&mut beside, Hierarchy { machine: &self.found.machine, curve: &curve });

@@ -60,17 +60,10 @@ fn done(options: &Options) -> Result<u8, Failure> {
         Some(Command::Fleet(asked)) => fleet::run(options, asked),
         Some(Command::History(asked)) => history::run(options, asked),
         Some(Command::Reference(asked)) => reference::run(options, asked),
-        Some(Command::Explain { name }) => explain::run(options, name.as_deref()),
-        Some(Command::Schema { comparison, fleet, history, check, live }) => {
-            let asked = match [comparison, fleet, history, check, live].iter().position(|asked| **asked) {
-                Some(0) => schema::COMPARISON,
-                Some(1) => schema::FLEET,
-                Some(2) => schema::HISTORY,
-                Some(3) => schema::CHECK,
-                Some(_) => schema::LIVE,
-                None => schema::RECORD,
-            };
-            let schema = serde_json::to_string_pretty(&schema::read(asked)).unwrap_or_default();
+        Some(Command::Explain { name }) => explain::run(options, &name.join(" ")),
+        Some(Command::Schema { of }) => {
+            let schema = schema::of_command(of.as_deref().unwrap_or_default());
+            let schema = serde_json::to_string_pretty(&schema).unwrap_or_default();
             output::print(&format!("{schema}\n")).map(|()| 0)
         }
         Some(Command::Completions { shell }) => definitions::completions(*shell),
@@ -85,7 +78,7 @@ pub fn now() -> String {
 
 /// This machine, or a captured tree of another one.
 fn root(captured: Option<&Path>) -> Result<Root, Failure> {
-    // The error names the folder.
+    // The error message contains the directory.
     captured.map_or(Ok(Root::live()), Root::captured).map_err(|error| Failure::Cannot(error.to_string()))
 }
 

@@ -18,7 +18,7 @@ use crate::options::{Options, Overhead, Vm};
 use crate::output;
 use crate::progress::Shown;
 
-/// Maximum duration in seconds, by depth; a slow CPU still makes the minimum number of passes.
+/// Maximum duration in seconds, by depth; on a slow CPU, the minimum number of passes may take longer.
 const SECONDS: (f64, f64, f64) = (6.0, 15.0, 60.0);
 
 /// Times the layers and reports.

@@ -19,7 +19,7 @@ use crate::progress::Shown;
 use crate::{files, output};
 use ::drawn::recipes::{ListedRecipe, recipes as drawn_recipes};
 
-/// Runs of each step by depth: one run does not show the spread; six runs yield an interval of the median.
+/// Number of runs per step, by depth. One run does not show the spread; six runs yield an interval of the median.
 const REPEATS: (usize, usize, usize) = (1, 3, 6);
 
 /// Runs the command.
@@ -40,7 +40,7 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
 
     let mut job = match recipe {
         Some(recipe) => {
-            // Small in a quick run, and shown as with --set.
+            // A quick run uses the small values, and shows them like values of --set.
             let values = recipe.values(options.measuring.quick, &scale.set).map_err(Failure::Usage)?;
             Job { values, recipe, ignore_failure: false }
         }
@@ -102,7 +102,7 @@ fn list(options: &Options, own: Option<&Path>) -> Result<u8, Failure> {
     hand_out(options, &forms.with_value(listed.iter().map(ListedRecipe::to_json).collect())).map(|()| 0)
 }
 
-/// The error, its subject and the remedy.
+/// The error message: the subject, the problem and the remedy.
 fn complaint(job: &Job, trouble: &Trouble) -> Failure {
     let typed = job.recipe.name == COMMAND;
     match trouble {

@@ -39,7 +39,7 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     // perf's format contains nothing about the machine.
     let mut measuring = Measuring::of_command(options, true, !stat.perf())?;
     let found = (!stat.perf()).then_some(&measuring.found);
-    // Created after the guardian, which has to outlive the processes ended here.
+    // Created after the guardian, which must outlive the processes terminated here.
     let guard = Guard::prepared(None);
     let env = [guard.variable()];
     let words = attached.iter().flat_map(|process| process.argv.clone()).collect::<Vec<_>>();
@@ -80,7 +80,7 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
         let runs = Runs { done: vec![watched], refused: None, interrupted: None, looks: None };
         (runs, attached.iter().map(|process| process.cpus.len()).max().unwrap_or(1))
     };
-    // It ends while linespeed evaluates the results.
+    // The guard exits while linespeed evaluates the results.
     guard.dismiss();
     let mut outcome = describe(&runs, &job, stat.runs(), usable.max(1));
     outcome.coverage.append(&mut probed.coverage);
@@ -113,7 +113,7 @@ fn probe_rounds(stat: &Stat) -> usize {
     if stat.runs() > 1 { stat.runs() as usize } else { probe::fewest_rounds() }
 }
 
-/// Runs the command with each change and without output, after its normal run, which took `seconds`.
+/// Runs the command with each change, discarding its output, after its normal run, which took `seconds`.
 fn probe_command(
     job: &Job,
     options: &Options,
@@ -165,7 +165,7 @@ fn add_ceilings(outcome: &mut Outcome) {
     }
 }
 
-/// The report on standard error, preceded by the result of a gate, and the record or perf's text in its destination.
+/// Prints the report on standard error, preceded by the result of a gate, and writes the record or perf's text to its destination.
 fn deliver(
     options: &Options,
     stat: &Stat,
@@ -183,7 +183,7 @@ fn deliver(
             Some(Ok(())) => Ok(()),
             None if to_output => output::print(&perf),
             failed => {
-                // What was measured is shown even when it could not be stored.
+                // The results are shown even if they could not be saved.
                 output::print_error(&perf);
                 failed.unwrap_or(Ok(()))
             }
@@ -203,7 +203,7 @@ fn deliver(
         if let (Some(path), false) = (path, named) {
             text.push_str(&delivery::name_files(options, &path, None));
         }
-        // What was measured is shown even when it could not be stored.
+        // The results are shown even if they could not be saved.
         output::print_error(&text);
     }
     let written = if named { Ok(()) } else { write_form(options, &forms) };

@@ -19,7 +19,7 @@ pub struct Check {
     /// Check in 2 s whether results are comparable
     #[arg(long, group = "measured", conflicts_with = "exit")]
     pub class: bool,
-    /// Exit and print as slurm, npd or nagios expects
+    /// Exit code and output for slurm, npd or nagios
     #[arg(long, value_name = "ENGINE", hide_possible_values = true)]
     pub exit: Option<Exit>,
     /// Read a captured tree (/proc and /sys) instead

@@ -22,11 +22,11 @@ struct Default {
     from: String,
     command: Option<String>,
     words: Vec<String>,
-    /// Whether it may name files and programs: if root uses another user's options, they may not.
+    /// Whether the option may name files and programs, which is not allowed if root reads another user's options.
     own: bool,
 }
 
-/// The command line plus the options in the file and the variable, unless it has or contradicts them.
+/// The command line, extended by those options of the file and the variable that it neither contains nor contradicts.
 pub fn complete(
     mut line: Vec<OsString>,
     given: &ArgMatches,
@@ -55,7 +55,7 @@ pub fn complete(
             return Err(refused(&format!("there is no option {flag}")));
         }
         let Some(arg) = find(taken_by) else { continue };
-        // Further words would be arguments, or a command to run.
+        // Words after its values would be arguments, or a command to run.
         if let Some(more) = default.words.get(1 + most_values(&arg, first)) {
             return Err(refused(&format!("unexpected value {more} for {flag}")));
         }
@@ -111,7 +111,7 @@ fn most_values(arg: &clap::Arg, first: &str) -> usize {
     if takes { arg.get_num_args().map_or(1, |range| range.max_values()) } else { 0 }
 }
 
-/// Whether it can name a file or a program.
+/// Whether the option's value can name a file or a program.
 fn is_free(arg: &clap::Arg) -> bool {
     let free = [TypeId::of::<String>(), TypeId::of::<OsString>(), TypeId::of::<PathBuf>()];
     arg.get_action().takes_values() && free.iter().any(|free| arg.get_value_parser().type_id() == *free)

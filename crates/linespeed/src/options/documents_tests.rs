@@ -1,4 +1,4 @@
-//! Every command of README, the book and contrib/ is one that the command line understands.
+//! Tests that the command line accepts every command in README, the book and contrib/.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

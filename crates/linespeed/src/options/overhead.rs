@@ -9,7 +9,7 @@ use crate::failure::Failure;
 /// Options of `overhead`.
 #[derive(Debug, Args)]
 pub struct Overhead {
-    /// Passes per layer [default: fill 15 s]
+    /// Passes per layer [default: for 15 s]
     #[arg(long, value_name = "N",
           value_parser = clap::value_parser!(u32).range(1..=overhead::MOST_ROUNDS as i64))]
     pub rounds: Option<u32>,
@@ -25,7 +25,7 @@ pub struct Overhead {
     /// Guests: none, raw or full [default: raw]
     #[arg(long, value_enum, value_name = "GUESTS", hide_possible_values = true)]
     pub vm: Option<Vm>,
-    /// Kernel image for the full guest [default: host's]
+    /// Kernel image for the full guest [default: the host's]
     #[arg(long, value_name = "FILE")]
     pub vm_kernel: Option<PathBuf>,
     /// Module built for the full guest's kernel

@@ -60,9 +60,9 @@ fn complaint(error: &clap::Error, arguments: Vec<OsString>) -> String {
     let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let message = paragraphs.next().unwrap_or_default();
     let message = no_number(error).unwrap_or(one_line(message.trim_start_matches("error: ")));
-    // Tips are indented, a usage is not.
+    // Tips are indented; the usage line is not.
     let tips = paragraphs.next().filter(|tips| tips.starts_with(' '));
-    // That an unknown argument may follow -- as a value helps with few.
+    // The tip that an unknown argument may follow -- as a value is rarely useful.
     let tip = || tips?.trim().lines().next().map(|tip| one_line(tip.trim_start_matches("tip: ")));
     let is_useful =
         error.kind() != ErrorKind::UnknownArgument || error.get(ContextKind::SuggestedArg).is_some();
@@ -86,6 +86,14 @@ fn way_out(error: &clap::Error, command: Option<&str>, mut arguments: Vec<OsStri
     let is_value = matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation);
     if command == Some("records") && !is_value {
         return Some("to label a record: linespeed records RECORD --label NAME".to_owned());
+    }
+    if error.kind() == ErrorKind::MissingRequiredArgument && command == Some("fix") {
+        return Some("linespeed show . prints the findings with their numbers".to_owned());
+    }
+    if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) {
+        let is_path = word.contains(['/', '.']);
+        return is_path
+            .then(|| format!("to run it: linespeed stat -- {word}; a record: linespeed show {word}"));
     }
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return None };
     let of_others = format!("{} {word}: ", command.unwrap_or_default());
@@ -129,7 +137,7 @@ fn sections(text: &'static str) -> Vec<Section> {
     text.trim().split("\n\n").filter_map(|part| part.split_once(":\n")).collect()
 }
 
-/// The command with its paragraphs above its options and its sections below them; the short help has only the first, its examples.
+/// Adds a command's help: paragraphs above the options, and sections below them. The short help has only the first section, the examples.
 fn with_help(command: clap::Command, text: &'static str) -> clap::Command {
     let tools = import::tool_names().into_iter().collect::<Vec<_>>().join(", ");
     let names = measure::MEASUREMENTS.iter().map(|one| one.name).collect::<Vec<_>>().join(", ");
@@ -145,7 +153,7 @@ fn with_help(command: clap::Command, text: &'static str) -> clap::Command {
     command.long_about(above).after_help(short).after_long_help(below.join("\n\n"))
 }
 
-/// The whole definition, for completions and man pages.
+/// The complete definition, also for completions and man pages.
 pub fn definition() -> clap::Command {
     let shared = clap::Command::new(ALL).about("Options that commands share").hide(true);
     let shared = shared.override_usage("linespeed [COMMAND] [OPTIONS]");
@@ -155,10 +163,10 @@ pub fn definition() -> clap::Command {
         _ if all.find_subcommand(name).is_none() => all,
         _ => all.mut_subcommand(name, |command| with_help(command, text)),
     });
-    // For users of perf stat, -a means the whole system.
+    // stat has no -a, because users of perf stat expect it to mean the whole system.
     let every_table = all.get_arguments().find(|arg| arg.get_id() == "all").cloned();
     let mut all = all.mut_subcommand("stat", |stat| stat.args(every_table.map(|arg| arg.short(None))));
-    // Only after this do the commands have the shared flags.
+    // The commands have the shared flags only after this call.
     all.build();
     let names: Vec<String> = all.get_subcommands().map(|command| command.get_name().to_owned()).collect();
     names.iter().fold(all, |all, name| all.mut_subcommand(name, |command| hide_idle(command, name)))
@@ -175,7 +183,7 @@ fn hide_idle(command: clap::Command, name: &str) -> clap::Command {
         let arg = arg.hide_short_help(of_output);
         match arg.get_id().as_str() {
             "fail_on" if matches!(name, "compare" | "stat") => {
-                arg.help("Exit 1 if slower[:5%] (inconclusive: 0) or noisy").value_name("GATE")
+                arg.help("Exit with 1 if slower[:5%] (0 if inconclusive) or noisy").value_name("GATE")
             }
             _ if idle => arg.hide(true),
             _ => arg,

@@ -65,7 +65,7 @@ pub struct Reference {
     /// Print the published source text
     #[arg(long, requires = "name", conflicts_with = "form")]
     pub text: bool,
-    /// Compare with published results of such CPUs
+    /// Compare with published results of similar CPUs
     #[arg(long, value_name = "RECORD|LINE", num_args = 0..=1, default_missing_value = ".", conflicts_with = "name")]
     pub like: Option<String>,
     /// Add percentiles among the records in DIR
@@ -76,7 +76,7 @@ pub struct Reference {
 /// Options of `compare`.
 #[derive(Debug, Args)]
 pub struct Compare {
-    /// Records; . is the newest here, reference:NAME, - is stdin
+    /// Records; . is the newest here, - is stdin; or reference:NAME
     #[arg(value_name = "RECORD", required = true)]
     pub records: Vec<String>,
     /// Number of the baseline record [default: 1]
@@ -96,7 +96,7 @@ pub struct Import {
     /// Files with output of other tools; - is stdin
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Separate machines by: files, headings or a regex
+    /// How to separate machines: files, headings or a regex
     #[arg(long, value_name = "HOW")]
     pub split: Option<String>,
     /// Map a Markdown table to a metric
@@ -136,7 +136,7 @@ pub struct WakeupForms {
 }
 
 impl WakeupForms {
-    /// Whether one was requested.
+    /// Whether one of these formats was requested.
     pub fn any(&self) -> bool {
         self.cyclictest || self.histogram
     }

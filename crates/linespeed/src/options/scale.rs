@@ -33,7 +33,7 @@ pub struct Scale {
     /// Also count failed runs
     #[arg(short, long)]
     pub ignore_failure: bool,
-    /// One copy runs per CPU; with {threads}, one copy per step
+    /// Runs one copy per CPU; with {threads}, one copy per step
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<std::ffi::OsString>,
 }

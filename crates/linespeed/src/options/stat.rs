@@ -30,14 +30,14 @@ pub struct Stat {
     /// Field separator, as perf stat -x
     #[arg(short = 'x', value_name = "SEP", value_parser = separator, conflicts_with_all = ["perf_format", "json"])]
     pub separator: Option<String>,
-    /// Find what limits the command, in 40 test runs
+    /// Find what limits the command, in about 40 test runs
     #[arg(long, conflicts_with_all = ["pid", "warmup", "perf_format", "separator"])]
     pub probe: bool,
     /// Observe running processes
     #[arg(short, long, value_name = "PID[,PID]", value_delimiter = ',', value_parser = clap::value_parser!(i32).range(1..),
           conflicts_with_all = ["command", "repeat", "warmup", "perf_format", "separator"])]
     pub pid: Vec<i32>,
-    /// Observe, or alternate commands, for TIME
+    /// Observe processes, or alternate commands, for TIME
     #[arg(long = "for", value_name = "TIME", value_parser = super::duration, conflicts_with = "repeat")]
     pub limit: Option<std::time::Duration>,
     /// The command; separate several with :::

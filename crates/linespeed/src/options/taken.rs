@@ -1,6 +1,6 @@
 //! Which of the global flags each command supports.
 
-/// Flags with the commands that they apply to, and names of several commands.
+/// Flags with the commands that they apply to, and names of groups of commands.
 const TABLE: &str = include_str!("taken.txt");
 
 fn rows() -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -15,7 +15,7 @@ pub(super) fn limited_flags() -> impl Iterator<Item = &'static str> {
 /// `linespeed help options`.
 pub(super) const ALL: &str = "options";
 
-/// Whether a row of the table names this command, itself or by a name of several.
+/// Whether a row of the table contains this command, directly or through the name of a group; `None` if there is no such row.
 fn has(row: &str, command: &str) -> Option<bool> {
     let (_, commands) = rows().find(|(name, _)| *name == row)?;
     Some(commands.split(' ').any(|one| one == command || has(one, command) == Some(true)))

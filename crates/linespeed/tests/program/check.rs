@@ -58,7 +58,7 @@ fn facts_are_held_against_a_record_and_each_engine_gets_its_exit_code() {
     let result: Value = serde_json::from_str(&json.stdout).unwrap();
     assert_eq!(result["result"]["facts"][0]["code"], "comparison-fact-nodes");
     assert_eq!(result["result"]["outcome"], "defect");
-    let schema: Value = serde_json::from_str(&ran(["schema", "--check"]).succeeds().stdout).unwrap();
+    let schema: Value = serde_json::from_str(&ran(["schema", "check"]).succeeds().stdout).unwrap();
     for file in [&same, &setting, &hardware, &other] {
         let json = ran(["check", "--root", &tree, "--baseline", file, "--json"]).stdout;
         let result: Value = serde_json::from_str(&json).unwrap();
@@ -128,7 +128,7 @@ fn a_probe_holds_three_figures_of_this_machine_against_its_record() {
         .iter()
         .map(|figure| figure["metric"].as_str().unwrap())
         .collect();
-    let schema: Value = serde_json::from_str(&ran(["schema", "--check"]).succeeds().stdout).unwrap();
+    let schema: Value = serde_json::from_str(&ran(["schema", "check"]).succeeds().stdout).unwrap();
     assert_eq!(schema::faults(&schema, &result), Vec::<String>::new());
     for metric in ["core.clock", "load.latency"] {
         assert!(metrics.contains(&metric), "no {metric}: {probed:?}");

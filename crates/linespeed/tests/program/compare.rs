@@ -97,7 +97,7 @@ fn two() -> Files {
 
 fn parsed(ran: &Ran) -> Comparison {
     let value: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
-    assert_eq!(schema::faults(&record::schema::read(record::schema::COMPARISON), &value), [""; 0]);
+    assert_eq!(schema::faults(&record::schema::of_command("compare"), &value), [""; 0]);
     serde_json::from_value(value).unwrap()
 }
 
@@ -135,8 +135,8 @@ fn json_is_as_its_schema_says_and_has_every_figure() {
     assert_eq!((said.baseline, said.relation), (0, Relation::Machines));
     assert!(said.figures.len() >= 68, "{}", said.figures.len());
     let printed: serde_json::Value =
-        serde_json::from_str(&ran(["schema", "--comparison"]).succeeds().stdout).unwrap();
-    assert_eq!(printed, record::schema::read(record::schema::COMPARISON));
+        serde_json::from_str(&ran(["schema", "compare"]).succeeds().stdout).unwrap();
+    assert_eq!(printed, record::schema::of_command("compare"));
     // The other way round every ratio is turned round.
     let turned = parsed(&files.compare(&["small.json", "big.json", "--baseline", "2", "--json"]).succeeds());
     for (row, back) in said.rows.iter().zip(&turned.rows) {

@@ -213,7 +213,7 @@ fn json_is_as_its_schema_says() {
     let folder = folder();
     twelve(folder.path());
     std::fs::write(folder.path().join("half.json"), "{").unwrap();
-    let schema: Value = serde_json::from_str(&ran(["schema", "--fleet"]).succeeds().stdout).unwrap();
+    let schema: Value = serde_json::from_str(&ran(["schema", "fleet"]).succeeds().stdout).unwrap();
     assert_eq!(schema::faults(&schema, &json(folder.path())), Vec::<String>::new());
     // Of two machines there are other fields.
     for number in 2..12 {

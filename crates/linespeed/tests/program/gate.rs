@@ -86,7 +86,7 @@ fn json_and_junit_have_each_figure_and_what_came_of_it() {
     let done = records.compare(&args);
     assert_eq!(done.code, Some(1), "{}", done.stderr);
     let value: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
-    let asked = run(linespeed(["schema", "--comparison"])).succeeds().stdout;
+    let asked = run(linespeed(["schema", "compare"])).succeeds().stdout;
     assert_eq!(schema::faults(&serde_json::from_str(&asked).unwrap(), &value), Vec::<String>::new());
     let comparison: Comparison = serde_json::from_value(value).unwrap();
     let gate = comparison.gate.unwrap();

@@ -129,6 +129,6 @@ fn without_records_or_with_unknown_names_the_way_out_is_said() {
 fn json_is_as_its_schema_says() {
     let folder = folder();
     changed(folder.path());
-    let schema: Value = serde_json::from_str(&ran(["schema", "--history"]).succeeds().stdout).unwrap();
+    let schema: Value = serde_json::from_str(&ran(["schema", "history"]).succeeds().stdout).unwrap();
     assert_eq!(schema::faults(&schema, &told(folder.path(), &["core"])), Vec::<String>::new());
 }

@@ -19,7 +19,7 @@ fn objects(text: &str) -> Vec<Value> {
 
 /// Whether each is as the program's own schema says.
 fn hold_against_schema(all: &[Value]) {
-    let schema: Value = serde_json::from_str(&ran(["schema", "--live"]).succeeds().stdout).unwrap();
+    let schema: Value = serde_json::from_str(&ran(["schema", "live"]).succeeds().stdout).unwrap();
     for object in all {
         assert_eq!(schema::faults(&schema, object), Vec::<String>::new());
     }

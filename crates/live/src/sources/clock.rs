@@ -52,8 +52,8 @@ impl Clocks {
         all
     }
 
-    /// The clock from this reading to `now`: delivered over reference counts, times the reference clock if the kernel reports it; otherwise
-    /// as reported by the driver.
+    /// The clock from this reading to `now`: the ratio of delivered to reference counts, multiplied by the reference
+    /// clock if the kernel reports it; otherwise as reported by the driver.
     pub(crate) fn until(&self, now: &Self, root: &Root) -> Option<Clock> {
         let delivered: Vec<f64> = now
             .feedback
@@ -63,7 +63,7 @@ impl Clocks {
                 // On some CPUs, the counters wrap at 32 bits or are not monotonic; such CPUs are omitted.
                 let (reference, cycles) = (after.0.checked_sub(before.0)?, after.1.checked_sub(before.1)?);
                 let file = |name: &str| root.number::<f64>(&format!("{}/acpi_cppc/{name}", folder(*cpu)));
-                // Both are in steps of the same scale; nominal is in MHz.
+                // Both performance values use the same scale; the nominal frequency is in MHz.
                 let hz = file("nominal_freq")? * 1e6 * file("reference_perf")? / file("nominal_perf")?;
                 let hz = hz * cycles as f64 / reference as f64;
                 (reference > 0 && PLAUSIBLE.contains(&hz)).then_some(hz)
@@ -101,7 +101,7 @@ mod tests {
         let before = Clocks::look(&first.root(), &cpus);
         let clock = before.until(&Clocks::look(&second.root(), &cpus), &second.root()).unwrap();
         assert_eq!((clock.hz, clock.source.as_str()), (1.95e9, "cppc"));
-        // Counters that went backwards, and those that stood still.
+        // Counters that went backwards, and counters that did not advance.
         for again in [tree(10, 6500, 2_100_000), tree(1000, 5000, 2_100_000)] {
             let clock = before.until(&Clocks::look(&again.root(), &cpus), &again.root()).unwrap();
             assert_eq!((clock.hz, clock.source.as_str()), (2.1e9, "cpufreq"));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use os::procfs::{CpuTicks, USER_HZ, find_ticks, ticks_of_each};
 use record::live::CpuTimes;
 
-/// Kinds of softirqs in the order of the line (linux/include/linux/interrupt.h), as rates name them.
+/// Kinds of softirqs in the order of the line (linux/include/linux/interrupt.h), by the names used for rates.
 const SOFTIRQS: [&str; 10] = [
     "softirqs-hi",
     "softirqs-timer",
@@ -57,8 +57,8 @@ impl Stat {
     }
 }
 
-/// The growth between two readings. A field that went backwards, as iowait may (proc_stat(5)), counts as unchanged. If CPUs went offline or
-/// online, only the growth of the others counts: the sum counts offline CPUs by another clock, and a CPU's own times may restart.
+/// The growth between two readings. A field that went backwards, as iowait may (proc_stat(5)), counts as unchanged. If CPUs went offline
+/// or online, only the growth of the others counts: the sum counts offline CPUs by a different clock, and a CPU's own times may restart.
 pub(crate) fn grown(before: &Stat, after: &Stat) -> CpuTimes {
     let steady = before.each.keys().eq(after.each.keys())
         && before.each.values().zip(after.each.values()).all(|(before, after)| after.idle >= before.idle);
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_cpu_that_goes_off_or_on_takes_nothing_from_the_others() {
-        // A second of two CPUs, one of them idle; what is off is counted another way in the sum.
+        // One second on two CPUs, one of them idle; the sum counts offline CPUs in a different way.
         let both = |at: u64, idle: u64| format!("cpu0 {at} 0 0 0\ncpu1 0 0 0 {idle}\n");
         let stat = |all: &str, each: &str| Stat::parse(&format!("{all}\n{each}")).unwrap();
         let start = stat("cpu 1000 0 0 90000", &both(1000, 90_000));
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(off.each.len(), 1);
         let on = stat("cpu 1200 0 0 90100", &both(1200, 90_100));
         assert_eq!(grown(&off, &on), CpuTimes { user: 1.0, ..CpuTimes::default() });
-        // Off and on between two looks: its idle time began anew.
+        // The CPU went offline and online between two readings, so its idle time restarted.
         let again = stat("cpu 1100 0 0 7", &both(1100, 7));
         assert_eq!(grown(&start, &again), CpuTimes { user: 1.0, ..CpuTimes::default() });
     }

@@ -132,7 +132,7 @@ mod tests {
         let now = look("numa_local 1600\nnuma_other 450\nnuma_hint_faults 210\nnuma_hint_faults_local 60\n");
         let expected = Remote { taken: Some(0.4), touched: Some(0.75), held: None };
         assert_eq!(before.until(&now), Some(expected));
-        // Stood still; went backwards; a kernel without nodes.
+        // Counts that did not change; counts that went backwards; a kernel without nodes.
         assert_eq!((now.until(&now), now.until(&before)), (None, None));
         assert!(!look("pgfault 7\n").is_shown());
         let tree = |other: u64| {

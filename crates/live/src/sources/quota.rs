@@ -111,7 +111,7 @@ mod tests {
             (expected.group, expected.periods, expected.used)
         );
         assert!((found.seconds - expected.seconds).abs() < 1e-9);
-        // Made anew: its counters begin again.
+        // The group was created again, so its counters have restarted.
         assert_eq!(now.until(&before), None);
         assert_eq!(now.until(&now), None);
     }

@@ -61,7 +61,7 @@ impl Heat {
             .collect();
         if !joules.is_empty() {
             let watts = joules.iter().sum::<f64>() / seconds.max(1e-9);
-            // An unchanged count was read twice between two updates; a restarted one looks as if it had wrapped.
+            // An unchanged counter was read twice between two updates. A counter that restarted looks as if it had wrapped around.
             sensors.watts =
                 Some(watts).filter(|watts| *watts > 0.0 && *watts <= MOST_WATTS).or(sensors.watts);
         }
@@ -162,9 +162,9 @@ mod tests {
         let sensors = before.until(&Heat::look(&second.root(), &cpus), &second.root(), 2.0);
         assert_eq!(sensors.heat_throttled, Some(0.15));
         assert_eq!((sensors.celsius, sensors.fan_rpm), (Some(74.5), Some(4200.0)));
-        // The energy wrapped: 1 MJ... to 1,000 J, then 49 J more.
+        // The energy counter wrapped around: 1 J up to its limit of 1,000 J, then 49 J more.
         assert_eq!(sensors.watts, Some(25.0));
-        // One that began anew, and one that stood still.
+        // A counter that restarted, and a counter that did not advance.
         let energy = |from: u64, to: u64| {
             let (from, to) = (tree([0; 4], [0; 4], from), tree([0; 4], [0; 4], to));
             Heat::look(&from.root(), &cpus).until(&Heat::look(&to.root(), &cpus), &to.root(), 0.005).watts

@@ -35,7 +35,7 @@ fn register(word: u32, low: u32) -> u8 {
     field(word, low, 5) as u8
 }
 
-/// A register as an input; XZR does not count.
+/// The input set of a general register; empty for XZR.
 fn general(number: u8) -> Registers {
     if number == ZERO { Registers::default() } else { Registers::general(number) }
 }
@@ -333,11 +333,11 @@ fn of_floats(word: u32) -> Instruction {
 /// The size of the elements of LD1, as a shift, by its field `dtype`.
 const ELEMENTS: [u8; 16] = [0, 0, 0, 0, 2, 1, 1, 1, 1, 1, 2, 2, 0, 0, 0, 3];
 
-/// Vectors whose length depends on the processor (SVE). Only addresses that count from general registers are known, up to that length.
+/// Instructions on vectors of a processor-dependent length (SVE). Only addresses from general registers are known, up to that length.
 fn of_scalable(word: u32) -> Instruction {
     let vector = |low: u32| Registers::vector(register(word, low));
     let (from, index) = (register(word, 5), register(word, 16));
-    // CNTD, INCD and similar; ADDVL and similar: general registers by the unknown length.
+    // CNTD, INCD, ADDVL and similar change general registers by the unknown vector length.
     if word & 0xff20_e000 == 0x0420_e000 || word & 0xff20_f000 == 0x0420_5000 {
         return unknown(word, general(register(word, 0)).and(general(index)));
     }
@@ -371,7 +371,7 @@ fn of_memory(word: u32) -> Instruction {
     let at = |offset: i64| Operand { base: Place::Register(from), index: None, offset };
     let shift = if wide { 4 } else { size };
     let value = |number: u8| if vector { Registers::vector(number) } else { general(number) };
-    // A plain load or store; `moved`: whether the base is updated, and the base of the offset in that case.
+    // A plain load or store. `moves`: the constant added to the base register, if the base is updated.
     let plain = |operand: Operand, order: Order, moves: Option<i64>| {
         let kind = field(word, 22, 2);
         // PRFM is a load of size 3 whose bits 23 and 22 are 10.
@@ -413,14 +413,14 @@ fn of_memory(word: u32) -> Instruction {
         }
     };
     let order = if wide { Order::Vector } else { Order::Unknown };
-    // A register with a constant offset in units of the access size.
+    // Base register plus a constant offset in units of the access size.
     if word & 0x3b00_0000 == 0x3900_0000 {
         return plain(at(i64::from(field(word, 10, 12)) << shift), order, None);
     }
     if word & 0x3b20_0000 == 0x3800_0000 {
         let by = signed(word, 12, 9);
         return match field(word, 10, 2) {
-            // After the access, and before it.
+            // Post-indexed and pre-indexed: the base is updated after or before the access.
             1 => plain(at(0), Order::Unknown, Some(by)),
             3 => plain(at(by), Order::Unknown, Some(by)),
             _ => plain(at(by), order, None),

@@ -1,6 +1,6 @@
-//! Predicts a thread's next steps from its registers and memory. A few instructions of its code are emulated until it
-//! reaches a load again. The load's next address represents the accessed memory as well as the address at the time of
-//! the sample.
+//! Predicts a thread's next steps from its registers and memory by emulating a few instructions of its code until it
+//! reaches a load again. The load's next address represents the accessed memory just as well as the address at the time
+//! of the sample.
 
 use super::code::{Code, Set};
 use super::instruction::{Condition, Flow, Instruction, Op, Operation, Registers, Source, Target, Test};
@@ -11,9 +11,9 @@ const MOST_READ: usize = 96;
 /// Maximum number of other functions whose code is read for one sample, normally and if calls are followed.
 const MOST_FETCHED: u32 = 3;
 const MOST_CALLED: u32 = 64;
-/// Maximum distance from the start of a function within which an instruction is searched, bytes.
+/// Maximum distance from the start of a function within which an instruction is searched for, bytes.
 const FUNCTION: u64 = 512;
-/// The link register of AArch64.
+/// The number of AArch64's link register.
 const LINK: usize = 30;
 /// Maximum number of general registers.
 const NUMBERS: usize = 32;
@@ -43,7 +43,7 @@ struct Stored {
 /// An emulated thread. `read` reads a given number of bytes of its memory if that is possible without blocking.
 pub(super) struct Ahead<'a, R> {
     code: &'a Code,
-    /// Code of another function that it reached, and the callback that reads code.
+    /// Code of another function that the thread reached, and the callback that reads code.
     other: Option<Code>,
     elsewhere: &'a mut dyn FnMut(u64) -> Option<Code>,
     fetched: u32,
@@ -54,7 +54,7 @@ pub(super) struct Ahead<'a, R> {
     flags: Option<Flags>,
     stored: Vec<Stored>,
     /// Registers computed from memory that was read now instead of at the time of the sample; and whether the last
-    /// value read was such a value.
+    /// value read came from such memory.
     of_now: Registers,
     is_now: bool,
     /// Registers computed from the last loaded value.
@@ -71,13 +71,13 @@ pub(super) struct Ahead<'a, R> {
 /// An executed instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
-    /// Its address.
+    /// The address of the instruction.
     pub(super) at: u64,
     /// The address of its memory operand, if known.
     pub(super) address: Option<u64>,
-    /// Whether that address was computed from memory that was read now.
+    /// Whether the operand's address was computed from memory that was read now.
     pub(super) is_now: bool,
-    /// Whether it reads memory at an address computed from a loaded value.
+    /// Whether it reads memory at an address computed from an earlier loaded value.
     pub(super) follows: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Determines which memory fits the last-level caches. Programs that run at the same time share a cache, and each uses
-//! the part left by the others.
+//! Determines which memory fits in the last-level caches. Programs that run at the same time share a cache, and each
+//! can use only the part left by the others.
 
 use record::Machine;
 use record::command_run::CurvePoint;
@@ -7,14 +7,13 @@ use record::live::MemoryLevel;
 
 /// Size of the last-level cache if unknown, bytes.
 const USUAL: u64 = 32 << 20;
-/// Memory does not fit the cache if its size exceeds its part of the cache by this factor.
+/// Memory does not fit in the cache if it is larger than its part of the cache by this factor.
 const FAR: f64 = 1.25;
-/// Minimum number of accesses for memory to occupy part of the cache. With fewer accesses, it occupies little, and its
-/// size cannot be estimated.
+/// Minimum number of accesses for a set to count as occupying part of the cache. Sets with fewer accesses occupy
+/// little, and their size cannot be estimated.
 const MANY: usize = 32;
-/// A range of accessed memory ends at a gap of this many times the usual distance between adjacent
-/// addresses. For n evenly distributed addresses, the
-/// largest gap is about ln n times the usual distance.
+/// A range of accessed memory ends at a gap of this many times the average distance between adjacent addresses. For n
+/// randomly distributed addresses, the largest gap is about ln n times that average.
 const GAP: u64 = 8;
 /// Minimum size of a gap, bytes.
 const LEAST_GAP: u64 = 2 << 20;
@@ -30,11 +29,11 @@ pub(super) struct Caches {
     own: f64,
     /// Size of the first cache, bytes.
     first: f64,
-    /// Load latency by working-set size, from this machine's latency curve; empty if none was measured.
+    /// Load latency by working-set size, from this machine's latency curve; empty if the curve was not measured.
     curve: Vec<CurvePoint>,
 }
 
-/// The smallest cache that fits some memory.
+/// The smallest cache in which some memory fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fits {
     FirstCache,
@@ -119,7 +118,7 @@ impl Caches {
         self.curve.last().map(|point| point.ns)
     }
 
-    /// The memory level for this fit. Without a curve, the effective size of the last-level cache is unknown.
+    /// The memory level that corresponds to this fit. Without a curve, the effective size of the last-level cache is unknown.
     pub(super) fn level(&self, fits: Fits) -> MemoryLevel {
         match fits {
             Fits::FirstCache | Fits::OwnCache => MemoryLevel::L2,
@@ -129,7 +128,7 @@ impl Caches {
         }
     }
 
-    /// The cache that fits this many bytes on a CPU whose cache has this number, without competitors.
+    /// The smallest cache in which this many bytes fit on a CPU whose cache has this number, without competitors.
     pub(super) fn fits(&self, bytes: f64, number: usize) -> Fits {
         match bytes {
             _ if bytes <= FAR * self.first => Fits::FirstCache,
@@ -145,14 +144,14 @@ impl Caches {
         found.map_or(0, |at| self.of_cpu[at].1)
     }
 
-    /// The cache that fits each of these sets, in the same order. The sets are in use simultaneously and share the cache
-    /// with this number.
+    /// The cache in which each of these sets fits, in the same order. The sets are in use simultaneously and share the
+    /// cache with this number.
     pub(super) fn fit(&self, number: usize, sets: &[Set]) -> Vec<Fits> {
         let cache = self.bytes.get(number).copied().unwrap_or(USUAL as f64);
         let part = part_of_each(&new_bytes(sets), cache).max(self.own);
         // Rarely accessed memory is compared with the whole cache.
         let has = |set: &Set| if set.counts() { part } else { cache };
-        let fits = |set: &Set| match self.fits(set.bytes, number) {
+        let fits = |set: &Set| match self.fits(set.bytes, number).min(self.fits(set.of_thread, number)) {
             Fits::LastCache if set.bytes > FAR * has(set) => Fits::Nothing,
             fits => fits,
         };
@@ -165,16 +164,17 @@ impl Caches {
 pub(super) struct Set {
     /// The owner of the memory.
     owner: i32,
-    /// The size of the memory.
+    /// The size of the memory, and the largest part accessed by a single thread.
     bytes: f64,
+    of_thread: f64,
     /// The accessed addresses, in order.
     addresses: Vec<u64>,
 }
 
 impl Set {
-    pub(super) fn new(owner: i32, bytes: f64, mut addresses: Vec<u64>) -> Self {
+    pub(super) fn new(owner: i32, (bytes, of_thread): (f64, f64), mut addresses: Vec<u64>) -> Self {
         addresses.sort_unstable();
-        Self { owner, bytes, addresses }
+        Self { owner, bytes, of_thread, addresses }
     }
 
     fn counts(&self) -> bool {
@@ -209,8 +209,8 @@ fn new_bytes(sets: &[Set]) -> Vec<f64> {
     new
 }
 
-/// The part of a cache that each of the larger sets gets: smaller sets leave the rest to the larger ones. It is the whole
-/// cache if the total demand is at most [`FAR`] times the cache size.
+/// The part of a cache available to each large set: small sets leave unused space to the larger ones. If the total
+/// demand is at most [`FAR`] times the cache size, each set may use the whole cache.
 fn part_of_each(wanted: &[f64], cache: f64) -> f64 {
     if wanted.iter().sum::<f64>() <= FAR * cache {
         return cache;
@@ -238,7 +238,7 @@ mod tests {
     /// Evenly accessed memory of this many MiB, starting at this address.
     fn set(owner: i32, from: u64, mib: u64, touches: u64) -> Set {
         let at = |number: u64| (from << 20) + (mib << 20) * number / touches;
-        Set::new(owner, mib as f64 * MIB, (0..touches).map(at).collect())
+        Set::new(owner, (mib as f64 * MIB, mib as f64 * MIB), (0..touches).map(at).collect())
     }
 
     fn overflown(cache: u64, sets: &[Set]) -> Vec<bool> {
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(overflown(300, &[set(1, 0, 400, 290)]), [true]);
         let all: Vec<Set> = (0..16).map(|owner| set(owner, 0, 128, 290)).collect();
         assert_eq!(overflown(300, &all), [true; 16]);
-        // Small sets remain cached next to large ones, and rarely accessed sets displace nothing.
+        // Small sets remain cached alongside large ones, and rarely accessed sets displace nothing.
         assert_eq!(overflown(300, &[set(1, 0, 4000, 290), set(2, 0, 16, 290)]), [true, false]);
         let mut seldom: Vec<Set> = (1..16).map(|owner| set(owner, 0, 128, 10)).collect();
         seldom.push(set(0, 0, 128, 290));
@@ -302,7 +302,7 @@ mod tests {
 
         #[test]
         fn any_addresses_lie_in_their_pieces(addresses in proptest::collection::vec(any::<u64>(), 0..100)) {
-            let set = Set::new(1, 1.0, addresses);
+            let set = Set::new(1, (1.0, 1.0), addresses);
             let pieces = set.pieces();
             prop_assert!(set.addresses.iter().all(|at| pieces.iter().any(|(from, to)| (from..=to).contains(&at))));
         }

@@ -123,7 +123,7 @@ impl Code {
 /// A load that an instruction waits for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Load {
-    /// Its start and its end.
+    /// The start and the end of the load instruction.
     pub(super) at: u64,
     pub(super) end: u64,
     pub(super) memory: Memory,
@@ -132,17 +132,17 @@ pub(super) struct Load {
     /// Whether the registers of its address have not changed since the load.
     pub(super) intact: bool,
     pub(super) atomic: bool,
-    /// The start of the address computation: an instruction before the load, and the registers set between it and the
-    /// sampled instruction.
+    /// Where recomputing the address must begin: an instruction before the load, and the registers set between it and
+    /// the sampled instruction.
     pub(super) replay: Option<(u64, Registers)>,
     /// Strides between its successive addresses.
     pub(super) strides: Strides,
 }
 
-/// The reason why the instruction at a code location waits, other than loads.
+/// The reason why the instruction at a code location waits, if not for a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Waits {
-    /// No known reason.
+    /// There is no known reason.
     #[default]
     Computes,
     /// Division or square root.
@@ -167,10 +167,10 @@ pub(super) enum Origin {
 
 /// Number of samples of a code location from which its load's strides are learned.
 pub(super) const STRIDES: u32 = 4;
-/// Maximum number of searches; if there is no result by then, the search is abandoned.
+/// Maximum number of searches; if the strides are still unknown after that, no further searches are made.
 const SEARCHES: u32 = 16;
 
-/// The number of times that a load continued in short strides for long, briefly, or not at all.
+/// How often a load continued in short strides for long, briefly, or not at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Strides {
     pub(super) short: u32,
@@ -187,7 +187,7 @@ impl Strides {
         (self.all() > 0).then_some(self.short > self.part + self.other)
     }
 
-    /// Whether its strides are short, regardless of their number.
+    /// Whether its strides are short, regardless of how many there are.
     pub(super) fn steps(self) -> bool {
         self.short + self.part > self.other
     }
@@ -209,22 +209,22 @@ pub(super) struct Site {
     pub(super) code: Option<Code>,
     /// The load that the instruction waits for.
     pub(super) load: Option<Load>,
-    /// The instruction's own memory operand, if it differs from the load's.
+    /// The instruction's own memory operand, if it differs from that of the load.
     pub(super) own: Option<Load>,
     /// The reason why it waits, if not a load.
     pub(super) waits: Waits,
-    /// Whether it also waits for dependent floating-point operations.
+    /// Whether the instruction also waits for dependent floating-point operations.
     pub(super) chained: bool,
-    /// Whether it is in a loop that waits for another thread.
+    /// Whether the instruction is in a loop that waits for another thread.
     pub(super) spins: bool,
     /// Whether instructions around it flush lines from the caches.
     pub(super) flushes: bool,
     /// Whether a system call precedes it, and the origin of its number on x86.
     pub(super) calls: bool,
     pub(super) number: Option<Origin>,
-    /// Whether it has a memory operand.
+    /// Whether the instruction has a memory operand.
     pub(super) names_memory: bool,
-    /// The time at which the load's address was last computed from memory read at that time, and the address.
+    /// The time at which the load's address was last computed from current memory content, and that address.
     pub(super) last_now: Option<(Instant, u64)>,
 }
 
@@ -321,7 +321,12 @@ impl Listing {
             |numbers: std::ops::Range<usize>| numbers.into_iter().find(|from| self.target(*from) == Some(at));
         let falls = || {
             let before = number.checked_sub(1)?;
-            let goes_on = !matches!(self.all[before].1.flow, Flow::Jump(_) | Flow::Return | Flow::Elsewhere);
+            // Padding after a jump is not executed.
+            let does = |one: &Instruction| !one.sets.is_empty() || one.memory.is_some();
+            let is_padding =
+                |one: &Instruction| one.flow == Flow::Next && one.kind == Kind::Other && !does(one);
+            let last = (0..number).rev().find(|number| !is_padding(&self.all[*number].1))?;
+            let goes_on = !matches!(self.all[last].1.flow, Flow::Jump(_) | Flow::Return | Flow::Elsewhere);
             goes_on.then_some(before)
         };
         jumps(number..self.all.len()).or_else(falls).or_else(|| jumps(0..number))
@@ -349,7 +354,7 @@ impl Listing {
     fn replay(&self, load: u64) -> Option<(u64, Registers)> {
         let of_load = self.all[..self.here].iter().position(|(at, _)| *at == load)?;
         let is_target = |at: u64| (0..self.all.len()).any(|from| self.target(from) == Some(at));
-        // Calls leave the stack as it was.
+        // Calls preserve the stack pointer.
         let sets = |number: usize| match self.all[number].1 {
             Instruction { flow: Flow::Call(_), sets, .. } => sets.and(self.lost).without(self.stack),
             one => one.sets,
@@ -368,13 +373,24 @@ impl Listing {
 
     /// The reason why the instruction at the code location waits. Cores take an interrupt between two instructions: the
     /// previous instruction has just completed, and so have all instructions whose inputs were ready. The next
-    /// instruction waits for its inputs, that is, for the last instruction that set one of them.
+    /// instruction waits for its inputs, that is, for the last instruction that set one of them. If no load set them,
+    /// but the previous instruction is a branch, the branch may have waited: a comparison with memory and its branch
+    /// are one operation and complete together, and after a misprediction, nothing else is left to be interrupted
+    /// (Intel, 64-ia-32 Optimization Reference Manual, "Macro-Fusion").
     fn attribute(&self) -> (Option<Load>, Waits) {
-        let one = &self.all[self.here].1;
-        let mut needed = one.reads.without(self.stack);
+        let (load, waits) = self.attribute_inputs(self.here, self.all[self.here].1.reads);
+        let is_branch = |before: &usize| matches!(self.all[*before].1.flow, Flow::Branch(..));
+        let branch = self.before(self.here).filter(|before| waits == Waits::Jump && is_branch(before));
+        let of_branch = branch.and_then(|at| self.attribute_inputs(at, self.all[at].1.reads).0);
+        (load.or(of_branch.filter(|load| !load.atomic)), waits)
+    }
+
+    /// The load, or the other reason, that an instruction waits for which needs these registers.
+    fn attribute_inputs(&self, at: usize, needed: Registers) -> (Option<Load>, Waits) {
+        let mut needed = needed.without(self.stack);
         // Registers set since then, which invalidate addresses that use them.
         let mut since = Registers::default();
-        let (mut number, mut links, mut first) = (self.here, 0, None);
+        let (mut number, mut links, mut first) = (at, 0, None);
         let mut long = Waits::Computes;
         for back in 0..BACK {
             let Some(before) = self.before(number) else { break };
@@ -387,7 +403,7 @@ impl Listing {
             since = since.and(one.sets);
             let reads = one.memory.filter(|memory| memory.reads);
             let moved = |memory: Memory| memory.at.is_some_and(|at| at.registers().meets(since));
-            // After string instructions, the registers point right behind the last access.
+            // After string instructions, the registers point just past the last access.
             let intact = || !reads.is_some_and(|memory| memory.order != Order::Sequential && moved(memory));
             // A store that finds the store buffer full delays subsequent instructions.
             if back == 0 && (one.kind == Kind::Atomic || one.memory.is_some()) {
@@ -433,7 +449,7 @@ impl Listing {
         for (_, one) in before.iter().rev().take(BACK) {
             let wanted = Registers::general(register);
             match one.flow {
-                // The function begins after it.
+                // This is the end of another function; the sampled one begins right after it.
                 Flow::Return | Flow::Jump(_) | Flow::Elsewhere => return Some(Origin::Argument(register)),
                 Flow::Call(_) if self.lost.meets(wanted) => return None,
                 _ => {}
@@ -461,7 +477,7 @@ impl Listing {
         None
     }
 
-    /// Whether it also waits for the same operation of the previous iteration, as in a sequential sum.
+    /// Whether the operation also waits for the same operation in the previous iteration, as in a sequential sum.
     fn is_chained(&self) -> bool {
         let of_floats = |number: usize| matches!(self.all[number].1.kind, Kind::Float | Kind::Long);
         [Some(self.here), self.before(self.here)].into_iter().flatten().any(|number| {
@@ -535,11 +551,11 @@ impl Listing {
 /// The state of a page of memory in a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mapped {
-    /// Private.
+    /// The page is private.
     Own,
-    /// Shared with others.
+    /// The page is shared with other processes.
     Shared,
-    /// Swapped out.
+    /// The page is swapped out.
     Away,
 }
 
@@ -574,7 +590,7 @@ impl Pages {
         }
     }
 
-    /// Reads a number of this many bytes, at most eight. The system call refuses device memory, where reads may have
+    /// Reads a number of this many bytes (at most eight). The system call refuses device memory, where reads may have
     /// side effects.
     pub(super) fn value(&self, address: u64, bytes: u8) -> Option<u64> {
         if bytes > 8 || !matches!(self.at(address)?, Mapped::Own | Mapped::Shared) {

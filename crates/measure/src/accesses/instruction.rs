@@ -1,8 +1,8 @@
 //! The properties of an instruction, on any architecture: its memory operand, the registers that it reads and sets, and
 //! its result if addresses may depend on it.
 
-/// Registers, one bit each: general registers from bit 0, by their encoded numbers, vectors from bit 32, flags at bit
-/// 64.
+/// A set of registers, one bit each: general registers from bit 0 by their encoded numbers, vector registers from bit
+/// 32, and the flags at bit 64.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Registers(u128);
 
@@ -10,7 +10,7 @@ impl Registers {
     /// The flags.
     pub(super) const FLAGS: Self = Self(1 << 64);
 
-    /// One general register; empty for a number without a register.
+    /// One general register; empty for a number that is not a register.
     pub(super) fn general(number: u8) -> Self {
         Self(if number < 32 { 1 << number } else { 0 })
     }
@@ -35,7 +35,7 @@ impl Registers {
         self.0 & other.0 != 0
     }
 
-    /// Whether it is empty.
+    /// Whether the set is empty.
     pub(super) fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -66,7 +66,7 @@ pub(super) fn signed(word: u32, low: u32, bits: u32) -> i64 {
 /// An instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Instruction {
-    /// Length in bytes.
+    /// Length of the instruction, bytes.
     pub(super) length: usize,
     pub(super) flow: Flow,
     pub(super) kind: Kind,
@@ -74,7 +74,7 @@ pub(super) struct Instruction {
     pub(super) memory: Option<Memory>,
     pub(super) reads: Registers,
     pub(super) sets: Registers,
-    /// Its operation and target; `None` if its result is unknown.
+    /// The operation and target of the instruction; `None` if the result is unknown.
     pub(super) does: Option<Operation>,
     /// A register to which it also adds a constant, after using it as an address.
     pub(super) moves: Option<(u8, i64)>,
@@ -91,7 +91,7 @@ pub(super) enum Flow {
     /// A called function, if known, and then the following instruction.
     Call(Option<i64>),
     Return,
-    /// Unknown.
+    /// The next instruction is unknown.
     Elsewhere,
 }
 
@@ -109,16 +109,16 @@ pub(super) enum Condition {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Test {
     Equal,
-    /// Unsigned.
+    /// Unsigned comparison.
     Below,
     BelowOrEqual,
-    /// Signed.
+    /// Signed comparison.
     Less,
     LessOrEqual,
     Negative,
 }
 
-/// The reason why it is slow, as far as relevant here.
+/// The reason why an instruction is slow, as far as relevant here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Kind {
     #[default]
@@ -140,12 +140,12 @@ pub(super) enum Kind {
 /// A memory operand of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Memory {
-    /// Its address; `None` if its base is not sampled: a segment, a vector of addresses.
+    /// Its address; `None` if it depends on something that is not sampled: a segment, or a vector of addresses.
     pub(super) at: Option<Operand>,
     pub(super) bytes: u8,
     pub(super) reads: bool,
     pub(super) writes: bool,
-    /// Whether the instruction itself accesses memory sequentially, or a whole vector of it.
+    /// Whether the instruction itself accesses memory sequentially, or accesses a whole vector.
     pub(super) order: Order,
 }
 
@@ -172,7 +172,7 @@ pub(super) struct Operation {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Op {
-    /// Only `b`.
+    /// The result is `b`.
     Take,
     Add,
     Sub,
@@ -263,7 +263,7 @@ impl Operand {
         Some(base.wrapping_add(index).wrapping_add_signed(self.offset))
     }
 
-    /// The registers in it.
+    /// The registers used in the address.
     pub(super) fn registers(&self) -> Registers {
         let base = match self.base {
             Place::Register(number) => Registers::general(number),

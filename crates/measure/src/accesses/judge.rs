@@ -18,11 +18,12 @@ const OF_SEVERAL: i32 = 0;
 /// An access, and its key.
 #[derive(Clone, Copy, Debug)]
 struct Placed {
-    /// The cache, the owner of the memory, and which of the two instructions accesses it. Two instructions that access
-    /// the same memory do not indicate a repeated access.
+    /// The cache, the owner of the memory, and which of the sample's two instructions accesses it. Accesses to the same
+    /// memory by different instructions do not indicate a repeated access.
     of: (usize, i32, usize),
-    /// The number of its sample.
+    /// The number of the sample, and its thread.
     number: usize,
+    tid: i32,
     touch: Touch,
 }
 
@@ -39,6 +40,7 @@ fn places(all: &[Seen], caches: &Caches) -> Vec<Option<(Touch, Fits)>> {
             placed.extend(touch.map(|touch| Placed {
                 of: (caches.of_cpu(one.cpu), owner(one, &touch), which),
                 number,
+                tid: one.tid,
                 touch,
             }));
         }
@@ -48,7 +50,7 @@ fn places(all: &[Seen], caches: &Caches) -> Vec<Option<(Touch, Fits)>> {
     for of_cache in placed.chunk_by(|a, b| a.of.0 == b.of.0) {
         let mut parts: Vec<Vec<Placed>> = Vec::new();
         for of_one in of_cache.chunk_by(|a, b| a.of == b.of) {
-            // The accesses of separate code locations, and those of all locations with too few.
+            // The accesses of each separate code location; code locations with too few accesses are combined.
             let mut rest = Vec::new();
             for place in of_one.chunk_by(|a, b| a.touch.place == b.touch.place) {
                 if place.len() < OWN { rest.extend_from_slice(place) } else { parts.push(place.to_vec()) }
@@ -77,8 +79,8 @@ fn places(all: &[Seen], caches: &Caches) -> Vec<Option<(Touch, Fits)>> {
     places
 }
 
-/// The memory of these accesses. Accesses spread over it remain in `touches`; the others, which return to a few pages,
-/// are listed page by page.
+/// The memory of these accesses. Accesses spread over the memory remain in `touches`; repeated accesses to a few pages
+/// are returned separately, grouped by page.
 fn gone_through(touches: &mut Vec<Placed>) -> (Set, Vec<Vec<Placed>>) {
     let addresses: Vec<u64> = touches.iter().map(|one| one.touch.address).collect();
     let (bytes, cold) = spread::of(&addresses);
@@ -89,11 +91,16 @@ fn gone_through(touches: &mut Vec<Placed>) -> (Set, Vec<Vec<Placed>>) {
     let page = |one: &Placed| (one.touch.address as f64 / spread::PAGE) as u64;
     let hot = hot.chunk_by(|a, b| page(a) == page(b)).map(<[Placed]>::to_vec).collect();
     touches.append(&mut left);
-    let addresses = touches.iter().map(|one| one.touch.address).collect();
-    (Set::new(touches.first().map_or(OF_SEVERAL, |one| one.of.1), bytes, addresses), hot)
+    // Each CPU's private cache contains only the memory of that CPU's threads.
+    touches.sort_by_key(|one| one.tid);
+    let addresses = |of: &[Placed]| of.iter().map(|one| one.touch.address).collect::<Vec<_>>();
+    let size = |of: &[Placed]| if of.len() < OWN { bytes } else { spread::of(&addresses(of)).0 };
+    let of_thread = touches.chunk_by(|a, b| a.tid == b.tid).map(size).fold(0.0, f64::max);
+    let owner = touches.first().map_or(OF_SEVERAL, |one| one.of.1);
+    (Set::new(owner, (bytes, of_thread), addresses(touches)), hot)
 }
 
-/// Number of known addresses of a load from which unknown addresses are assumed to be in the same memory.
+/// If a load has at least this many known addresses, its unknown addresses are assumed to be in the same memory.
 const ALIKE: usize = 8;
 
 /// The cache level of a sample's memory, and whether the memory is accessed in order.
@@ -118,6 +125,12 @@ impl Judged<'_> {
 
     fn is_far(&self) -> bool {
         self.seen.flushed || self.held.is_some_and(|held| held.by == Fits::Nothing)
+    }
+
+    /// Whether it waits for a jump: a load that the jump depends on came from the nearest cache, or from unknown memory.
+    fn is_jump(&self) -> bool {
+        let is_near = self.held.is_none_or(|held| held.by == Fits::FirstCache);
+        self.seen.waits == Waits::Jump && !self.seen.flushed && is_near
     }
 }
 
@@ -152,7 +165,7 @@ pub(super) fn judge(all: &[Seen], of: impl Fn(&Seen) -> bool, lost: u64, caches:
     let count = |is: &dyn Fn(&Judged) -> bool| all.iter().filter(|one| is(one)).count() as u64;
     let decoded = count(&|one| one.seen.decoded);
     let hidden = count(&|one| one.seen.hidden && one.held.is_none() && !one.seen.flushed);
-    // Unknown ones may belong to any location.
+    // Accesses with unknown memory may belong to any level.
     let share = |count: u64| Share::of(count, decoded, hidden);
     let sure = |count: u64| Share::of(count, decoded, 0);
     let waits = |what: Waits| sure(count(&|one| one.seen.waits == what && one.seen.load.is_none()));
@@ -186,7 +199,7 @@ pub(super) fn judge(all: &[Seen], of: impl Fn(&Seen) -> bool, lost: u64, caches:
         samples: all.len() as u64,
         undecoded: all.len() as u64 - decoded,
         lost,
-        loads: sure(count(&|one| one.seen.load.is_some())),
+        loads: sure(count(&|one| one.seen.load.is_some() && !one.is_jump())),
         far,
         sequential: sure(sum(&|one| {
             !one.seen.flushed && one.held == Some(Held { by: Fits::Nothing, sequential: true })
@@ -199,7 +212,7 @@ pub(super) fn judge(all: &[Seen], of: impl Fn(&Seen) -> bool, lost: u64, caches:
         atomic: sure(count(&|one| one.seen.waits == Waits::Atomic)),
         long: waits(Waits::Long),
         float: waits(Waits::Float),
-        jumps: waits(Waits::Jump),
+        jumps: sure(count(&|one| one.is_jump())),
         working_set: bytes,
         level: main.map(|fits| match caches.level(fits) {
             // With memory spread over two nodes, half of the far accesses are remote.
@@ -216,7 +229,7 @@ pub(super) fn judge(all: &[Seen], of: impl Fn(&Seen) -> bool, lost: u64, caches:
     }
 }
 
-/// The total number of accessed bytes, from owners and addresses.
+/// The total size of the accessed memory, from owners and addresses.
 fn working_set(mut touches: Vec<(i32, u64)>) -> Option<f64> {
     touches.sort_by_key(|(owner, _)| *owner);
     let of_one = |of: &[(i32, u64)]| {
@@ -228,7 +241,7 @@ fn working_set(mut touches: Vec<(i32, u64)>) -> Option<f64> {
 
 /// Size of cache lines exchanged between cores, as a shift.
 const LINE: u32 = 6;
-/// Minimum number of samples of a thread to exclude chance.
+/// Minimum number of samples per thread for a line to count as shared rather than accessed by chance.
 const AGAIN: usize = 2;
 
 /// An access to a line, with the owner process and the accessing thread.
@@ -239,7 +252,7 @@ struct OfLine {
     time: u64,
     cpu: u32,
     writes: bool,
-    /// The number of its sample.
+    /// The number of the sample.
     number: usize,
 }
 

@@ -6,10 +6,10 @@ use super::code::{Code, Origin, Site};
 use crate::counters::Sample;
 use crate::tasks::{Machine, Waiting, find_by_call, find_known};
 
-/// Maximum number of functions that pass a system call's number on.
+/// Maximum number of functions that pass on a system call's number.
 const PASSED: usize = 5;
 
-/// The number of a system call. Functions such as `syscall` receive it as an argument: then it is a constant in one of
+/// The number of a system call. Functions such as `syscall` receive it as an argument; it is then a constant in one of
 /// their callers, or on the stack.
 fn number(mut origin: Origin, sample: &Sample, mut code: impl FnMut(u64) -> Option<Code>) -> Option<i64> {
     let [_, _, _, _, mut stack, mut frame, ..] = sample.registers;
@@ -27,7 +27,7 @@ fn number(mut origin: Origin, sample: &Sample, mut code: impl FnMut(u64) -> Opti
             }
             Origin::Argument(register) => register,
         };
-        // The innermost function has no frame. The others are found if the program uses frame pointers.
+        // The innermost function has no frame. The frames of the others are found if the program uses frame pointers.
         let caller = if passed == 0 { stack } else { frame.checked_add(8)? };
         if passed > 0 {
             frame = word(frame)?;
@@ -139,12 +139,12 @@ mod tests {
         assert_eq!(number_of(&[of_syscall, &[computed, CALL]], &[1, 0], 0), None);
         assert_eq!(number_of(&[of_syscall, &[futex, CALL]], &[77, 0], 0), None);
         assert_eq!(number_of(&[of_syscall, &[futex, CALL]], &[], 0), None);
-        // Cancellable calls since version 2.41: the number is on the stack of a caller, which then pushes two arguments.
+        // Cancellable system calls since glibc 2.41: the number is on the stack of a caller, which then pushes two arguments.
         let second: &[u8] = &[0x48, 0x89, 0xf0];
         let pushed: &[u8] = &[0x48, 0x8b, 0x74, 0x24, 0x10, 0x41, 0x51, 0x41, 0x50];
         let stack = [1, 8, 9, 10, 11, 288];
         assert_eq!(number_of(&[&[second, SYSCALL], &[pushed, CALL]], &stack, 0), Some(288));
-        // Go: the number stays in RAX through two functions, and then is an argument on the stack.
+        // Go: the number stays in RAX through two functions, and is then an argument on the stack.
         let enter: &[u8] = &[0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x08];
         let loaded: &[u8] = &[0x48, 0x8b, 0x44, 0x24, 0x08, 0x31, 0xdb];
         let of_go: &[&[&[u8]]] = &[&[&[0x48, 0x89, 0xdf], SYSCALL], &[enter, CALL], &[loaded, CALL]];

@@ -33,9 +33,9 @@ use code::{Code, Mapped, Pages, Site};
 use judge::judge;
 use sighting::{Seen, see};
 
-/// Time between two samples of a CPU, ns: 29 per second, which does not divide any timer tick rate.
+/// Time between two samples of a CPU, ns: 29 samples per second, which is not a divisor of any timer tick rate.
 const PERIOD: u64 = 34_300_000;
-/// The same while a command is observed: 199 per second.
+/// The same while a command is observed: 199 samples per second.
 const OFTEN: u64 = 5_030_000;
 /// Maximum number of samples per second, over all CPUs.
 const MOST_A_SECOND: u64 = 2000;
@@ -67,7 +67,7 @@ const WHAT: &str = "memory access samples";
 pub struct Hierarchy<'a> {
     /// The machine, with its advertised caches.
     pub machine: &'a Machine,
-    /// Its latency curve, if measured, which shows the real sizes of the caches.
+    /// The machine's latency curve, if measured, which shows the real sizes of the caches.
     pub curve: &'a [CurvePoint],
 }
 
@@ -79,7 +79,7 @@ struct InKernel {
     kind: Option<BoundKind>,
 }
 
-/// The samples in order.
+/// Samples in chronological order.
 #[derive(Debug, Default)]
 pub struct Accesses {
     sampler: Option<Sampler>,
@@ -88,13 +88,13 @@ pub struct Accesses {
     codes: HashMap<(i32, u64), Option<Code>>,
     /// The kind of a process's memory, for each 2 MiB region.
     mapped: HashMap<(i32, u64), Mapped>,
-    /// The time at which both were read.
+    /// The time at which code and memory kinds were read.
     read_at: Option<Instant>,
     seen: VecDeque<Seen>,
     in_kernel: VecDeque<InKernel>,
     /// The parent of a process that started during sampling.
     parents: HashMap<i32, i32>,
-    /// One of 2^this samples is saved.
+    /// One in 2^`thinned` samples is saved.
     thinned: u32,
     came: u64,
     /// Times at which the kernel dropped samples for lack of buffer space, and their numbers.
@@ -320,8 +320,8 @@ impl Accesses {
         });
     }
 
-    /// The result of the samples of the last interval of this length (or of a longer time if it is short), for these
-    /// processes or for all.
+    /// The result of the samples from the last interval of this length (or from a longer time if the interval is
+    /// short), for these processes or for all.
     pub fn of_interval(&mut self, length: Duration, pids: Option<&[i32]>) -> Option<Sampled> {
         self.sampler.as_ref()?;
         self.take();

@@ -19,7 +19,7 @@ const STACK_ABOVE: u64 = 16 << 10;
 /// A load that continues in short strides for this many iterations accesses memory in order. Shorter runs, such as the
 /// keys of a tree node, may be at any address.
 const RUN: u32 = 64;
-/// The same limit in bytes.
+/// The equivalent limit in bytes.
 const RUN_BYTES: u64 = 512;
 
 /// A sample.
@@ -35,12 +35,12 @@ pub(super) struct Seen {
     pub(super) spins: bool,
     /// The address of the load that it waits for.
     pub(super) load: Option<u64>,
-    /// Whether that memory is unknown.
+    /// Whether the memory of that load is unknown.
     pub(super) hidden: bool,
-    /// Whether that memory was flushed from the caches.
+    /// Whether the memory of that load was flushed from the caches.
     pub(super) flushed: bool,
     pub(super) waits: Waits,
-    /// Whether its memory is on another node than its CPU.
+    /// Whether the accessed memory is on another node than the sampled CPU.
     pub(super) remote: bool,
     /// The memory of the awaited load, and of the sampled instruction.
     pub(super) touches: [Option<Touch>; 2],
@@ -64,12 +64,12 @@ pub(super) struct Touch {
 /// Bytes of a cache line.
 const LINE: u64 = 64;
 
-/// The weight of a sample at a load of this many bytes that walks memory in strides of this length (backwards if negative). A program
-/// that waits for memory waits at its first access to a line. A compute-bound program is sampled equally often at all elements of a
-/// line, and its weights add up to zero.
+/// The weight of a sample at a load of this many bytes that walks memory in strides of this length (negative if
+/// backwards). A program that waits for memory waits at its first access to each line. A compute-bound program is
+/// sampled equally often at all elements of a line, so its weights add up to zero.
 fn weight(address: u64, bytes: u8, stride: i64) -> f64 {
     let length = stride.unsigned_abs();
-    // Elements may cross a line boundary: walking forwards, the last byte is the first in the new line; backwards, the first byte.
+    // Elements may cross a line boundary. Forwards, the last byte is the first in the new line; backwards, the first byte is.
     let is_first = match stride {
         0.. => address.wrapping_add(bytes.into()).wrapping_sub(1) % LINE < length,
         _ => address % LINE >= LINE.saturating_sub(length),
@@ -128,7 +128,7 @@ pub(super) fn see(
         Some((touch, ..)) if is_near(load, touch.address) => None,
         // An address computed from possibly overwritten registers only counts if memory is mapped there.
         Some((touch, there, found)) if there || found.is_had => {
-            // Memory read now yields the same address for all samples that are evaluated now.
+            // Memory read now yields the same address for all samples evaluated at the same time.
             let again = found.is_now && *last_now == Some((at, found.address));
             *last_now = found.is_now.then_some((at, found.address));
             hidden = again;
@@ -174,10 +174,10 @@ fn register(sample: &Sample, number: u8) -> Option<u64> {
 #[derive(Clone, Copy)]
 struct Found {
     address: u64,
-    /// Whether it is the original address. Otherwise, it is the next address, used when the thread reaches the load
-    /// again.
+    /// Whether the address is that of the sampled access. Otherwise, it is the next address, used when the thread
+    /// reaches the load again.
     is_had: bool,
-    /// Whether it was computed from memory that was read now.
+    /// Whether the address was computed from memory that was read now.
     is_now: bool,
 }
 
@@ -238,7 +238,7 @@ fn next_address<'a>(
     let found = |address: u64, is_now: bool| Found { address, is_had: false, is_now };
     let (mut rounds, mut steps, mut last_round, learns) = (0, 0, 0, strides.are_open());
     let (most, far) = if learns { (RUN, MOST_LEARNING) } else { (1, MOST) };
-    // In a loop with an unknown end, its strides so far are assumed to continue.
+    // If the end of the loop is unknown, its strides so far are assumed to continue.
     let mut in_short = None;
     while rounds < most
         && in_short != Some(false)
@@ -251,7 +251,7 @@ fn next_address<'a>(
         if step.at != load.at {
             continue;
         }
-        // A known address was followed by an unknown one, so the short strides were only a part.
+        // A known address was followed by an unknown one, so short strides are only part of the pattern.
         if step.address.is_none() && in_short.is_some() {
             lost = !ahead.is_at_limit();
             break;
@@ -263,7 +263,7 @@ fn next_address<'a>(
             && before != now
         {
             let is_short = before.abs_diff(now) < STRIDE;
-            // If it continues elsewhere after some short strides, these were only a part.
+            // If the load continues elsewhere after some short strides, these are only part of the pattern.
             parts |= in_short == Some(true) && !is_short;
             if is_short {
                 strides.length = now.wrapping_sub(before) as i64;
@@ -275,7 +275,7 @@ fn next_address<'a>(
         first = first.or(of_step);
     }
     if learns {
-        // It is still in the loop, or has left it for an unknown address.
+        // The load is still in the loop, or an unknown address ended the search.
         let goes_on = covered >= RUN_BYTES
             || rounds >= most
             || (!lost

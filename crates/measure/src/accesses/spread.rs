@@ -1,13 +1,13 @@
-//! Estimates the size of the memory that contains some addresses from the number of pairs in the same block. Of n
-//! addresses chosen uniformly among F blocks, n(n − 1) ÷ 2F pairs share a block (the birthday problem; as an estimate
-//! of F: Simpson's index).
+//! Estimates the size of the memory that contains some addresses from the number of address pairs in the same block. If
+//! n addresses are chosen uniformly among F blocks, n(n − 1) ÷ 2F pairs share a block (the birthday problem; as an
+//! estimate of F: Simpson's index).
 
 /// Block sizes, as shifts: 4 KiB to 2 MiB. Larger blocks may be accessed only in part, and smaller blocks contain too
 /// few pairs. The smallest conclusive size is used.
 const BLOCKS: [u32; 5] = [12, 14, 16, 18, 21];
 /// The smallest block size, bytes.
 pub(super) const PAGE: f64 = 4096.0;
-/// Number of pairs that is conclusive: its standard deviation is an eighth.
+/// The number of pairs required for a conclusive estimate: its standard deviation is then an eighth.
 const MET: f64 = 64.0;
 /// The size of a cache line, as a shift, and the number of pairs in one line that excludes chance.
 const LINE: u32 = 6;
@@ -22,7 +22,7 @@ const LEAST: usize = 8;
 const AROUND: u32 = 16;
 const MORE: f64 = 4.0;
 
-/// The size of the memory of these addresses, without addresses that return to a few pages; and a flag per address that
+/// The size of the memory of these addresses, excluding repeated accesses to a few pages; and a flag per address that
 /// shows whether it was counted.
 pub(super) fn of(addresses: &[u64]) -> (f64, Vec<bool>) {
     let mut sorted = addresses.to_vec();
@@ -48,7 +48,7 @@ pub(super) fn of(addresses: &[u64]) -> (f64, Vec<bool>) {
         let met: f64 = blocks.map(|n| (n * (n - 1)) as f64 / 2.0).sum();
         (met, f64::from(1_u32 << shift))
     };
-    // A few distant lines fit a cache, regardless of their distance.
+    // A few distant lines fit in a cache, regardless of the distance between them.
     let (met, bytes) = of_blocks(LINE);
     if met >= MET_IN_LINES.max(rest.len() as f64 / 100.0) && of_blocks(AROUND).0 <= MORE * met {
         return (pairs / met * bytes, cold);
@@ -113,7 +113,7 @@ mod tests {
         let mut often = evenly(360, 64);
         (0..6).for_each(|at| often[at * 20] = often[at * 20 + 7]);
         assert!(of(&often).0 > f64::from(20 << 20), "{}", of(&often).0);
-        // A large working set is still found next to them.
+        // A large working set is still detected alongside them.
         let mut both = far_apart;
         both.extend(evenly(200, 512));
         let (bytes, cold) = of(&both);

@@ -79,6 +79,12 @@ fn a_sample_belongs_to_the_load_whose_value_it_waits_for() {
     for at in [3, 5] {
         assert_eq!(awaited(&site(TREE, at)), Some((0, true)), "{at}");
     }
+    // A comparison with memory completes together with its branch: the instruction after the branch, or at its target behind padding.
+    // cmp %rdx,(%rcx,%rax,8); jae found; add $1,%rax; cmp $16,%rax; jne; ret; nop; found: mov %eax,%r11d; ret.
+    let scan = "48 39 14 c1 73 0c 48 83 c0 01 48 83 f8 10 75 f0 c3 90 41 89 c3 c3";
+    for at in [6, 18] {
+        assert_eq!((awaited(&site(scan, at)), site(scan, at).waits), (Some((0, true)), Waits::Jump), "{at}");
+    }
     // A load whose base was set by another load.
     assert_eq!(awaited(&site(TREE, 0)).map(|(at, _)| at), Some(7));
     // mov (%rdi,%rax,8),%rcx; add %rcx,%rdx: the index still exists.
@@ -98,17 +104,17 @@ fn an_address_that_nothing_else_shows_is_computed_again_from_the_stack() {
         (of_bucket.touches[0].map(|touch| touch.address), of_bucket.hidden),
         (Some(0x7f00_0000_0028), false)
     );
-    // Of `*get(&x)`: mov -0x18(%rbp),%rax; mov %rax,%rdi; call get; mov (%rax),%rax; mov %rax,-8(%rbp); ret; get: push %rbp;
-    // mov %rsp,%rbp; mov %rdi,-8(%rbp); mov -8(%rbp),%rax; pop %rbp; ret.
+    // From gcc -O0 for `*get(&x)`: mov -0x18(%rbp),%rax; mov %rax,%rdi; call get; mov (%rax),%rax; mov %rax,-8(%rbp);
+    // ret; get: push %rbp; mov %rsp,%rbp; mov %rdi,-8(%rbp); mov -8(%rbp),%rax; pop %rbp; ret.
     let call = "48 8b 45 e8 48 89 c7 e8 08 00 00 00 48 8b 00 48 89 45 f8 c3 55 48 89 e5 48 89 7d f8 48 8b 45 f8 5d c3";
     let of_call = seen(call, &sample(15, &frame), &[(FRAME - 0x18, 0x7f00_0000_0400)]);
     assert_eq!(
         (of_call.touches[0].map(|touch| touch.address), of_call.hidden),
         (Some(0x7f00_0000_0400), false)
     );
-    // Not after a change of the stack pointer, whose old value is unknown: mov %rsp,%rbp; sub $0x30,%rsp; mov (%rax),%rax; mov.
+    // No replay after a change of the stack pointer, whose old value is unknown: mov %rsp,%rbp; sub $0x30,%rsp; mov (%rax),%rax; mov.
     assert_eq!(site("48 89 e5 48 83 ec 30 48 8b 00 48 89 45 f8 c3", 10).load.unwrap().replay, None);
-    // Nor around a branch target, which may be reached from elsewhere: xor %eax,%eax; mov (%rax),%rax; dec %ecx; jne to the load.
+    // No replay past a branch target, which may be reached from elsewhere: xor %eax,%eax; mov (%rax),%rax; dec %ecx; jne to the load.
     assert_eq!(site("48 31 c0 48 8b 00 ff c9 75 f9 c3", 6).load.unwrap().replay, None);
 }
 
@@ -119,7 +125,7 @@ fn what_is_no_wait_for_a_load_is_its_own_class() {
     assert_eq!(site("f2 0f 59 c1 f2 0f 58 d0 c3", 4).waits, Waits::Float);
     let atomic = site("f0 48 0f c1 07 48 83 c0 01 c3", 5);
     assert_eq!((atomic.waits, atomic.load.unwrap().atomic), (Waits::Atomic, true));
-    // xchg has no prefix. mfence; mov. A branch target that has no inputs.
+    // xchg, which is locked even without a prefix; mfence; mov; a branch target without inputs.
     assert_eq!(site("87 07 90 c3", 2).waits, Waits::Atomic);
     assert_eq!(site("0f ae f0 b8 01 00 00 00 c3", 3).waits, Waits::Atomic);
     assert_eq!(site("75 02 90 90 b9 01 00 00 00 c3", 4).waits, Waits::Jump);
@@ -135,9 +141,9 @@ fn loops_that_only_look_spin_and_others_do_not() {
         assert!(site("f3 90 83 3f 00 7e f9 c3", at).spins, "{at}");
     }
     assert!(site("8b 07 85 c0 74 fa c3", 2).spins);
-    // lock cmpxchg %ecx,(%rdi); jne .-4 of its start.
+    // lock cmpxchg %ecx,(%rdi); jne back to its start.
     assert!(site("f0 0f b1 0f 75 fa c3", 4).spins);
-    // A list, a sum, an endless search in a table.
+    // Loops that do not spin: a list, a sum, an endless search in a table.
     for (code, at) in [(CHASE, 11), (SUM, 7), (UNOPTIMIZED, 7), ("8b 04 87 83 c0 01 75 f8 c3", 3)] {
         assert!(!site(code, at).spins, "{code}");
     }
@@ -158,7 +164,7 @@ fn an_address_that_was_overwritten_is_that_of_the_next_round() {
     // Through the stack: stored there, and loaded again.
     let stored = sample(7, &[(RAX, 0x7f00_0000_2080), (RBP, 0x7ffc_0000_0100), (4, 0x7ffc_0000_0000)]);
     assert_eq!(address(seen(UNOPTIMIZED, &stored, &[])), Some(0x7f00_0000_2080));
-    // imul $24,%rbx,%rbx; mov (%rbp,%rbx),%rbx; sub; jne: also computed.
+    // imul $24,%rbx,%rbx; mov (%rbp,%rbx),%rbx; sub; jne: this address can also be computed.
     let multiplied = sample(9, &[(RBX, 5), (RBP, 0x7f00_0000_0000)]);
     assert_eq!(
         address(seen("48 6b db 18 48 8b 5c 1d 00 83 e8 01 75 f2 c3", &multiplied, &[])),
@@ -181,7 +187,7 @@ fn a_load_in_a_function_of_its_own_is_followed_through_its_return() {
     sample.stack = [START + 26, 0, 0].iter().flat_map(|word| word.to_le_bytes()).collect();
     let next = seen(&code, &sample, &[]);
     assert_eq!(next.touches[0].map(|touch| (touch.place, touch.address)), Some((START, 0x7f00_0000_2000)));
-    // The load overwrites its address: mov (%rax),%rax; ret, of a loop with mov 8(%rsp),%rax.
+    // The load overwrites its address: mov (%rax),%rax; ret, called in a loop with mov 8(%rsp),%rax.
     let code = format!("48 8b 00 c3 {} 48 8b 44 24 08 e8 e6 ff ff ff 48 89 44 24 08 eb ef", "90 ".repeat(12));
     let next = seen(&code, &sample, &[]);
     assert_eq!((next.touches[0].map(|touch| touch.address), next.hidden), (Some(0x7f00_0000_6000), false));
@@ -219,11 +225,11 @@ fn streams_go_in_short_strides_and_walks_of_pages_do_not() {
         see(&mut site);
         see(&mut site).touches[0].unwrap().sequential
     };
-    // A sum one by one waits for the sum before, unless it waits where lines begin.
+    // A sequential sum waits for the previous addition, unless the waits are at the beginning of lines.
     let sum = seen(SUM, &sample(7, &[(RAX, 0x7f00_0000_0000), (2, 0x7f00_1000_0000)]), &[]);
     let weight = sum.touches[0].map(|touch| touch.weight);
     assert_eq!((sum.waits, sum.load, weight), (Waits::Float, None, Some(1.0)));
-    // mov (%rax),%bl; add $0x1000,%rax; cmp %rdx,%rax; jne; and with add $0x40.
+    // mov (%rax),%bl; add $0x1000,%rax; cmp %rdx,%rax; jne; the same with add $0x40.
     let pages = "8a 18 48 05 00 10 00 00 48 39 d0 75 f3 c3";
     let lines = "8a 18 48 05 40 00 00 00 48 39 d0 75 f3 c3";
     let at = sample(2, &[(RAX, 0x7f00_0000_0000), (2, 0x7f00_1000_0000)]);
@@ -278,7 +284,7 @@ fn arms_loads_are_attributed_and_followed() {
 
 #[test]
 fn arms_long_vectors_are_known_or_said_to_be_unknown() {
-    // As gcc -O3 -march=armv8-a+sve makes of `for (…) s += a[i]`: ld1d {z1.d}, p0/z, [x0, x1, lsl #3]; incd x1; add z0.d, p0/m, z0.d, z1.d;
+    // gcc -O3 -march=armv8-a+sve for `for (…) s += a[i]`: ld1d {z1.d}, p0/z, [x0, x1, lsl #3]; incd x1; add z0.d, p0/m, z0.d, z1.d;
     // whilelo p0.d, w1, w2; b.any .-16
     let sum = [0xa5e1_4001, 0x04f0_e3e1, 0x04c0_0020, 0x25e2_0c20, 0x54ff_ff81];
     let load = arm(&sum, 2).load.unwrap();
@@ -286,7 +292,7 @@ fn arms_long_vectors_are_known_or_said_to_be_unknown() {
     let operand = load.memory.at.unwrap();
     assert_eq!((operand.base, operand.index), (Place::Register(0), Some((1, 3))));
     assert!(!load.intact, "incd has moved its index");
-    // ld1d {z1.d}, p0/z, [x0, z2.d, lsl #3]; add z0.d, z0.d, z1.d: a gather's addresses are unknown, and no 0 %.
+    // ld1d {z1.d}, p0/z, [x0, z2.d, lsl #3]; add z0.d, z0.d, z1.d: the addresses of a gather are unknown, which must not appear as 0 %.
     let gather = arm(&[0xc5e2_c001, 0x04e1_0000], 1);
     assert!(gather.load.is_some_and(|load| load.memory.at.is_none() && load.at == START));
     let one = Seen { hidden: true, load: Some(START), ..samples(1, |_| None).remove(0) };
@@ -297,7 +303,7 @@ fn arms_long_vectors_are_known_or_said_to_be_unknown() {
 #[test]
 fn own_memory_is_there_and_address_nothing_is_not() {
     let machine = machine::inspect(&Root::live()).machine;
-    // /proc shows the memory of the user-mode emulator.
+    // Under a user-mode emulator, /proc shows the memory of the emulator.
     let emulated = machine.virtualization.emulated == Some(true);
     let here = std::hint::black_box([1_u8; 64]);
     let own = Pages::of(std::process::id() as i32);
@@ -331,7 +337,7 @@ fn own_loop(bytes: &[u8]) -> Vec<Site> {
 #[test]
 fn our_own_loops_are_what_they_are() {
     let loads = |sites: &[Site]| sites.iter().filter(|site| site.load.is_some()).count();
-    // SAFETY: code is readable, and others follow this function.
+    // SAFETY: code is readable, and more functions follow this one.
     let chase = unsafe { std::slice::from_raw_parts(kernels::chase::chase as *const u8, 640) };
     let chase = own_loop(chase);
     assert!(loads(&chase) + 2 >= kernels::chase::UNROLL as usize, "{} of {}", loads(&chase), chase.len());
@@ -380,7 +386,7 @@ fn at(address: u64) -> Touch {
 
 /// A pseudo-random line within this many MiB.
 fn somewhere(number: u64, mib: u64) -> u64 {
-    // SplitMix64's mixing.
+    // The mixing function of SplitMix64.
     let mixed = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb) >> 20;
@@ -402,6 +408,26 @@ fn what_goes_through_more_than_the_cache_is_told_from_what_fits_it() {
 }
 
 #[test]
+fn memory_that_each_thread_has_for_itself_is_compared_with_its_own_cache() {
+    let machine = serde_json::from_value(serde_json::json!({ "caches": [
+        { "level": 2, "kind": "unified", "bytes": 1 << 20, "cpus": "0" },
+        { "level": 3, "kind": "unified", "bytes": 3 << 19, "cpus": "0-1" }
+    ] }))
+    .unwrap();
+    let own = samples(600, |number| Some(at(somewhere(number / 2, 1) + (number % 2) * (64 << 20))));
+    let found = judge(&own, |_| true, 0, &Caches::of(&machine, &[]));
+    assert_eq!((found.own_cache.count, found.far.count), (600, 0), "{found:?}");
+}
+
+#[test]
+fn a_jump_that_depends_on_far_memory_waits_for_that_memory() {
+    let mut all = samples(300, |number| (number % 2 == 0).then(|| at(somewhere(number, 512))));
+    all.iter_mut().for_each(|one| one.waits = Waits::Jump);
+    let found = judged(&all);
+    assert_eq!((found.far.count, found.loads.count, found.jumps.count), (150, 150, 150), "{found:?}");
+}
+
+#[test]
 fn what_goes_through_memory_in_order_waits_for_it_at_the_first_element_of_a_line() {
     // add (%rax),%rcx; add $8,%rax; cmp %rdx,%rax; jne.
     const INTEGERS: &str = "48 03 08 48 83 c0 08 48 39 d0 75 f4 c3";
@@ -415,11 +441,11 @@ fn what_goes_through_memory_in_order_waits_for_it_at_the_first_element_of_a_line
     assert_eq!((waits.far.count, waits.sequential.count), (320, 320));
     assert_eq!((computes.far.count, computes.sequential.count), (0, 0));
     assert!(computes.far.high > 0.0);
-    // sub $8,%rax; add (%rax),%rcx; cmp %rdx,%rax; jne: backwards the last element of a line is the first.
+    // sub $8,%rax; add (%rax),%rcx; cmp %rdx,%rax; jne: walking backwards, the last element of a line is accessed first.
     const BACKWARDS: &str = "48 83 e8 08 48 03 08 48 39 d0 75 f4 c3";
-    // vpaddd (%rax),%ymm0,%ymm0; add $32,%rax; cmp %rdx,%rax; jne: behind malloc's 16 bytes each second vector is in two lines.
+    // vpaddd (%rax),%ymm0,%ymm0; add $32,%rax; cmp %rdx,%rax; jne: after malloc's 16-byte header, every second vector spans two lines.
     const VECTORS: &str = "90 90 90 90 90 90 90 90 c5 fd fe 00 48 83 c0 20 48 39 d0 75 f3 c3";
-    // addsd (%rax),%xmm0; add $8,%rax; cmp %rdx,%rax; jne: a sum of doubles, of which many threads wait for memory.
+    // addsd (%rax),%xmm0; add $8,%rax; cmp %rdx,%rax; jne: a sum of doubles; when many threads run it, it waits for memory.
     const DOUBLES: &str = "f2 0f 58 00 48 83 c0 08 48 39 d0 75 f3 c3";
     for (code, ip, end, offsets, first) in [
         (INTEGERS, 3, 0x10_0000, 0..8, 0),
@@ -439,7 +465,7 @@ fn what_goes_through_memory_in_order_waits_for_it_at_the_first_element_of_a_line
         let (waits, computes) = (of(&|_| first), of(&|number| number % offsets.end));
         assert_eq!((waits.far.count, waits.sequential.count, computes.far.count), (320, 320, 0), "{code}");
     }
-    // Elements as long as a line are all at the start of a line.
+    // Elements as long as a line all begin at the start of a line.
     let lines = samples(320, |number| Some(Touch { sequential: true, ..at(somewhere(number, 512)) }));
     assert_eq!(judged(&lines).far.count, 320);
 }
@@ -495,7 +521,7 @@ fn programs_that_run_together_share_the_cache_and_memory_of_all_is_wanted_once()
     assert!(together.far.share > 0.9, "{together:?}");
     let gib = together.working_set.unwrap() / f64::from(1 << 30);
     assert!((1.0..4.0).contains(&gib), "{gib}");
-    // One of them is evaluated together with the others; on its own, it fits.
+    // One process is evaluated together with the others; on its own, its memory fits.
     let one = judge(&all, |one| one.pid == 1, 0, &caches);
     assert!(one.samples == 150 && one.far.share > 0.9, "{one:?}");
     let alone: Vec<Seen> = of(1, false).collect();
@@ -509,13 +535,13 @@ fn lines_that_threads_write_on_several_cpus_are_shared_and_no_others() {
     let atomic = |address| Touch { atomic: true, ..at(address) };
     let shared = judged(&samples(100, |number| (number % 10 != 0).then(|| atomic(0x1000))));
     assert_eq!((shared.shared.count, shared.far.count), (90, 0));
-    // Lines that are only read; separate lines per thread; one CPU on which both threads alternate.
+    // Not shared: lines that are only read; separate lines per thread; lines used by threads that alternate on one CPU.
     assert_eq!(judged(&samples(100, |_| Some(at(0x1000)))).shared.count, 0);
     assert_eq!(judged(&samples(100, |number| Some(atomic(0x1000 + number % 2 * 64)))).shared.count, 0);
     let mut in_turns = samples(100, |_| Some(atomic(0x1000)));
     in_turns.iter_mut().for_each(|one| one.cpu = 0);
     assert_eq!(judged(&in_turns).shared.count, 0);
-    // Two threads that have the same stack one after another.
+    // Two threads that use the same stack one after the other.
     let mut after = samples(100, |_| Some(atomic(0x1000)));
     after
         .iter_mut()
@@ -654,7 +680,7 @@ fn arms_operands_are_those_of_a_disassembler() {
         let inside =
             words.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(inside, _)| inside);
         let moves = ["ld", "st", "swp", "cas"].iter().any(|start| name.starts_with(start));
-        // Memory tags, and scalable vectors.
+        // Instructions for memory tags and scalable vectors are skipped.
         if ["ldg", "stg", "stgp", "st2g", "stzg", "stz2g"].contains(&name)
             || words.starts_with('z')
             || words.contains("{z")

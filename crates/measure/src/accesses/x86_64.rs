@@ -216,7 +216,7 @@ fn kind(one: &iced_x86::Instruction, writes: bool) -> Kind {
     }
 }
 
-/// Whether it adds or multiplies floating-point numbers.
+/// Whether an instruction adds or multiplies floating-point numbers.
 fn is_of_floats(one: &iced_x86::Instruction) -> bool {
     FLOAT.contains(&one.mnemonic())
         || one.op0_register().is_vector_register() && {
@@ -226,7 +226,7 @@ fn is_of_floats(one: &iced_x86::Instruction) -> bool {
         }
 }
 
-/// The number and bytes of a general register, unless it is the second byte of one.
+/// The number and width in bytes of a general register, unless it is a high byte such as AH.
 fn part(register: Register) -> Option<(u8, u8)> {
     let high = matches!(register, Register::AH | Register::BH | Register::CH | Register::DH);
     Some((general(register).filter(|_| !high)?, register.size() as u8))
@@ -258,7 +258,7 @@ fn target(one: &iced_x86::Instruction) -> Option<(Target, u8)> {
     }
 }
 
-/// Its result in general registers and memory, if it is an operation used to compute addresses.
+/// The result of an instruction in general registers and memory, if it is an operation used to compute addresses.
 fn operation(one: &iced_x86::Instruction) -> Option<Operation> {
     use Mnemonic as M;
     let nothing = Source::Constant(0);

@@ -19,7 +19,7 @@ pub(crate) struct Look {
 }
 
 impl Look {
-    /// Reads them now.
+    /// Reads the machine's counters now.
     pub(crate) fn now() -> Self {
         let root = Root::live();
         let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();

@@ -27,10 +27,10 @@ const MOST_IN_TREE: usize = 256;
 /// A running process. Because its PID may be reused later, its start time identifies it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attached {
-    /// Its PID.
+    /// The process's PID.
     pub pid: i32,
     started: u64,
-    /// Its command line, or its name if it has none.
+    /// The process's command line, or its name if it has none.
     pub argv: Vec<OsString>,
     /// The CPUs on which it may run.
     pub cpus: CpuList,
@@ -48,7 +48,7 @@ pub enum AttachError {
 }
 
 impl Attached {
-    /// The process with this PID.
+    /// Finds the process with this PID.
     pub fn find(pid: i32) -> Result<Self, AttachError> {
         let Some(stat) = Stat::read(pid) else {
             // SAFETY: the call only takes integers; signal 0 is not delivered.
@@ -70,7 +70,7 @@ impl Attached {
         Ok(Self { pid, started: stat.started, argv, cpus: cpus.unwrap_or_default() })
     }
 
-    /// Whether it is still running. A different process with the same PID does not count.
+    /// Whether the process is still running. A different process with the same PID does not count.
     pub fn is_there(&self) -> bool {
         Stat::read_first_thread(self.pid)
             .is_some_and(|stat| stat.started == self.started && !stat.has_ended())
@@ -105,7 +105,7 @@ struct Watched {
     first: Account,
     last: Account,
     there: bool,
-    /// The initial totals of the process and its descendants, including ended ones, if needed.
+    /// The initial totals of the process and its descendants, including ended ones, if these are needed.
     of_tree: Option<(u64, u64)>,
 }
 
@@ -116,8 +116,8 @@ impl Watched {
         Self { process, first, last: first, there, of_tree: None }
     }
 
-    /// Ticks since the first observation, of the process and of all processes that it started, including short-lived
-    /// ones.
+    /// Ticks of the process and of all processes that it started (including short-lived ones) since the first
+    /// observation.
     fn ticks(&self, named: &[i32]) -> (u64, u64) {
         let own = less(self.last.ticks, self.first.ticks);
         let now = self
@@ -140,7 +140,7 @@ pub struct Watching {
     sampler: Sampler,
     /// The time at which results were last taken.
     since: Instant,
-    /// Samples of their waits in user mode, if taken.
+    /// Samples of the processes' waits in user mode, if taken.
     accesses: Option<Accesses>,
 }
 
@@ -154,7 +154,7 @@ impl Watching {
         watching
     }
 
-    /// Replaces the observed processes. Results for previously observed processes are kept.
+    /// Replaces the observed processes. Results for previously observed processes are preserved.
     pub fn set(&mut self, processes: Vec<Attached>) {
         let mut before = std::mem::take(&mut self.all);
         for process in processes {
@@ -177,7 +177,7 @@ impl Watching {
         self.begin_trees();
     }
 
-    /// The processes.
+    /// The observed processes.
     pub fn processes(&self) -> impl Iterator<Item = &Attached> {
         self.all.iter().map(|one| &one.process)
     }
@@ -193,7 +193,7 @@ impl Watching {
         self.accesses = Some(Accesses::of_threads(known));
     }
 
-    /// Whether one of them still exists.
+    /// Whether one of the processes still exists.
     pub fn is_one_there(&self) -> bool {
         self.all.iter().any(Watched::is_there)
     }
@@ -202,7 +202,7 @@ impl Watching {
     /// processes and everything that they started since the last observation.
     pub fn watch(&mut self, limit: Option<Duration>, stop: &Stop) -> Run {
         if self.since.elapsed() > NOTICE {
-            // Another activity occurred in between.
+            // Other activity occurred since the last observation; it does not count.
             self.look();
             self.take();
         }
@@ -256,7 +256,7 @@ impl Watching {
         }
     }
 
-    /// The activity since the last call, and the elapsed time; observations of the threads, and their clock.
+    /// The activity and the elapsed time since the last call, the observations of the threads, and the threads' clock.
     fn take(&mut self) -> (Duration, Usage, (Seen, Option<f64>)) {
         let now = Instant::now();
         let wall = now - std::mem::replace(&mut self.since, now);
@@ -374,7 +374,7 @@ mod tests {
     fn a_process_is_watched_for_a_time_and_goes_on() {
         let mut child = Command::new("sleep").arg("20").spawn().unwrap();
         let pid = child.id() as i32;
-        // It is still loading when `spawn` returns. It is asleep once it is blocked and uses no more CPU time.
+        // The program is still loading when `spawn` returns. It has blocked once it is asleep and uses no more CPU time.
         let file = |name: &str| std::fs::read_to_string(format!("/proc/{pid}/{name}")).unwrap();
         let mut before = String::new();
         while file("schedstat") != before || !file("stat").contains(") S ") {

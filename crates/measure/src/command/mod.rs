@@ -1,7 +1,7 @@
 //! Measures a command: attaches counters before its first instruction, samples its threads while it runs, and records
 //! how the machine affects it.
 //!
-//! Commands that run for a few milliseconds have hardly any overhead, because sampling of /proc begins after 20 ms.
+//! Commands that run for only a few milliseconds have almost no overhead, because sampling of /proc begins after 20 ms.
 
 mod around;
 mod attach;
@@ -35,7 +35,7 @@ pub struct Job<'a> {
     pub argv: &'a [OsString],
     /// The CPUs on which it may run; `None` for all CPUs that this process may use.
     pub cpus: Option<&'a CpuList>,
-    /// Additional or changed environment variables.
+    /// Environment variables to add or change.
     pub env: &'a [(OsString, OsString)],
     /// Whether software events are counted even without a PMU: exactly, from the program's start on, as perf does.
     /// Otherwise, the accounting in /proc and of `wait4` is used, because enabling the first event costs ten
@@ -57,14 +57,14 @@ pub struct Run {
     pub reading: Reading,
     /// Events that could not be opened, and why. Opened but uncounted events are in the reading.
     pub refused: Vec<(&'static str, Text)>,
-    /// Observations of its threads.
+    /// Observations of the command's threads.
     pub seen: Seen,
     /// The machine's activity during the run; `None` if it was too short.
     pub around: Option<Around>,
     /// The core clock while it ran, Hz, and its source.
     pub clock: Option<(f64, &'static str)>,
-    /// Whether its peak memory is its own. The kernel also counts linespeed's memory, which the process had before its
-    /// program started.
+    /// Whether the reported peak memory is its own. The kernel also counts memory of linespeed, which the process had
+    /// before its program started.
     pub rss_known: bool,
     /// Results of samples in user mode; `None` if none were taken.
     pub sampled: Option<Sampled>,
@@ -74,7 +74,7 @@ pub struct Run {
     pub samples: Option<Coverage>,
     /// The observed processes that were already running; empty for a started command.
     pub attached: Vec<i32>,
-    /// The observed processes that have ended.
+    /// Those of the observed processes that have ended.
     pub attached_ended: Vec<i32>,
 }
 
@@ -157,7 +157,7 @@ fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<(Run, Vec<
     let hardly = ended.usage.user + ended.usage.system <= ended.wall.as_secs_f64() * 1.1;
     let threads = if hardly && seen.looks.all > 0 && seen.most_threads <= 1 { 1 } else { usize::MAX };
     leave_out(&had, &mut ended, threads.min(usable(job)));
-    // The kernel's counts of used pages are per CPU, and rounded.
+    // The kernel counts used pages per CPU and rounds the sum.
     let rss_known = ended.usage.max_rss_bytes > own_rss.saturating_add(own_rss / 8);
     let run = Run {
         ended,
@@ -217,8 +217,8 @@ fn refusals(counters: &Counters) -> Vec<(&'static str, Text)> {
     counters.refused().to_vec()
 }
 
-/// The clock from the best available source: the PMU, the kernel, or (for runs long enough to be sampled) a chain of
-/// adds right after the end, which shows the clock of this core, not of the command's core.
+/// The clock from the best available source: the PMU, the kernel, or (for runs long enough to be sampled) a chain of adds right after the
+/// end of the run. That chain shows the clock of linespeed's own core rather than the command's core.
 fn clock(reading: &Reading, cpufreq: Option<f64>, samples: u64) -> Option<(f64, &'static str)> {
     let counted = reading.get("cycles").zip(reading.get("task-clock"));
     if let Some((cycles, time)) = counted

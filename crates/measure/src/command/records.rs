@@ -16,7 +16,7 @@ use os::child::Exit;
 const WORKLOAD: &str = "command";
 /// Maximum number of threads listed separately in a record; the others are summed.
 const MOST_THREADS: usize = 32;
-/// Number of samples with which the share of idle samples estimates the idle time to within 10 %.
+/// Number of samples from which the share of idle samples estimates the idle time to within 10 %.
 const ENOUGH_LOOKS: u64 = 20;
 
 /// The number of processes other than the specified processes.
@@ -37,7 +37,7 @@ const LEAST_USED: f64 = 0.2;
 /// A value of one run.
 type Of<T> = fn(&T) -> f64;
 
-/// Runs in the form written to a record.
+/// Results of runs in the form written to a record.
 #[derive(Clone, Debug, Default)]
 pub struct Figures {
     /// The measurements.
@@ -88,7 +88,7 @@ fn times(run: &Run) -> Times {
     // ours.
     let alone = run.seen.most_threads <= 1 && run.seen.threads.len() == 1;
     let runnable = if alone { runnable.min((wall - user - system).max(0.0)) } else { runnable };
-    // Exact for one thread; for several threads, only a lower bound, and samples are better.
+    // Exact for one thread. For several threads, it is only a lower bound, and samples are more accurate.
     let least = (wall - user - system - runnable).max(0.0);
     let looked = run.seen.looks.all >= ENOUGH_LOOKS && run.seen.most_threads > 1;
     let idle = if looked { wall * run.seen.looks.idle as f64 / run.seen.looks.all as f64 } else { 0.0 };
@@ -103,7 +103,7 @@ fn times(run: &Run) -> Times {
     Times { user, system, runnable, off_cpu, blocked }
 }
 
-/// Whether more than one thread of a command was almost never running or ready at the same time.
+/// Whether the command's threads were almost never running or ready at the same time.
 fn one_at_a_time(run: &Run) -> bool {
     let busy = run.seen.looks.all.saturating_sub(run.seen.looks.idle);
     busy > 0 && run.seen.looks.active as f64 <= busy as f64 * 1.1
@@ -196,7 +196,7 @@ fn details(runs: &[Run], typical: &Run, job: &Job, cpus: usize) -> Detail {
             all.set(detail::ATTACHED_ENDED, list(&typical.attached_ended));
         }
     }
-    // The memory of a program that needs less than linespeed is unknown.
+    // The peak memory of a program that needs less memory than linespeed is unknown.
     let known = runs.iter().all(|run| run.rss_known);
     let most = if known { detail::MAX_RSS_BYTES } else { detail::MAX_RSS_BELOW_BYTES };
     all.set(most, runs.iter().map(|run| run.ended.usage.max_rss_bytes).max());
@@ -310,7 +310,7 @@ fn accounted(runs: &[Run], figures: &mut Figures) {
     }
 }
 
-/// Counts of an event from one of the kernel's accounts.
+/// Counts of an event from the kernel's accounting.
 fn count(event: &str, samples: Vec<f64>, source: &str) -> Measurement {
     let place = place().with_label(Label::Event, event);
     Measurement::new(metrics::COUNTER_COUNT, place, samples).with_detail(detail::SOURCE, source)
@@ -410,7 +410,7 @@ fn cover(runs: &[Run], figures: &mut Figures) {
         figures.coverage.push(Coverage::skipped("waits", reason).with_remedy(remedy));
     }
     // For threads that start and end between two samples, the CPU time is known from the kernel's totals of ended
-    // threads, but not their wait reasons.
+    // threads, but the wait reasons are unknown.
     let unseen = runs.iter().map(unseen_share).fold(0.0, f64::max);
     if unseen > UNSEEN && runs.iter().all(|run| run.seen.looks.all > 0) {
         let reason = text!(

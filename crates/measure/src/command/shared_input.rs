@@ -47,11 +47,11 @@ impl SharedInput {
     /// has no data left for this run.
     pub fn before(&mut self, number: u32) -> bool {
         match self {
-            // The position could be read, so it can be set; if the file no longer exists, the command will report that.
+            // The position could be read, so it can also be set; if the file no longer exists, the command will report that.
             Self::File(file, at) if number > 0 => {
                 let _ = file.seek(SeekFrom::Start(*at));
             }
-            // An unread pipe, as over ssh, is unchanged.
+            // An unread pipe, as over ssh, is unchanged and can be used again.
             Self::Pipe(true) => return number == 1 && is_used_up(),
             _ => {}
         }

@@ -36,9 +36,9 @@ fn a_sleep_is_time_off_the_cpu_and_reported_as_a_sleep() {
             + value(&figures, "workload.cpu_time", (Label::State, "system")),
     );
     assert!(off > on, "{off} off, {on} on");
-    // While others have the CPUs nobody looks, or sees how it starts alone.
+    // If other processes keep the CPUs busy, the command may hardly be sampled, or only while it starts.
     if run.seen.looks.idle < 5 {
-        return println!("skipped: it was looked at {} times while it slept", run.seen.looks.idle);
+        return println!("skipped: it was sampled only {} times while it slept", run.seen.looks.idle);
     }
     let most = run.seen.waiting.iter().max_by_key(|(_, count)| **count).unwrap();
     assert_eq!(*most.0, Waiting::Sleep, "{:?}", run.seen.waiting);
@@ -47,16 +47,16 @@ fn a_sleep_is_time_off_the_cpu_and_reported_as_a_sleep() {
 #[test]
 fn a_command_of_two_processes_is_seen_as_two() {
     let line = "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done";
-    // While others have the CPUs it may hardly be looked at.
+    // If other processes keep the CPUs busy, the command may hardly be sampled.
     let is_seen = (0..5).any(|_| {
         let run = ran(&format!("({line}) & ({line}) & wait"));
         let seen: u64 = run.seen.threads.iter().map(|thread| thread.on_cpu_ns).sum();
         let used = (run.ended.usage.user + run.ended.usage.system) * 1e9;
-        assert!(seen as f64 <= used * 1.1 + 20e6, "more is seen in threads ({seen}) than was used ({used})");
+        assert!(seen as f64 <= used * 1.1 + 20e6, "the threads used more ({seen}) than the command ({used})");
         let busy = run.seen.threads.iter().filter(|thread| thread.on_cpu_ns > 0).count();
         run.seen.most_threads >= 3 && busy >= 2
     });
-    assert!(is_seen, "in five runs nobody saw both");
+    assert!(is_seen, "both processes were never sampled in any of five runs");
 }
 
 #[test]
@@ -127,9 +127,9 @@ fn time_of_processes_too_short_to_be_looked_at_is_reported() {
     };
     let short = reported("i=0; while [ $i -lt 600 ]; do /bin/true; i=$((i+1)); done");
     assert!(short.as_ref().and_then(|why| why.code()) == Some("stat-short-threads-unseen"), "{short:?}");
-    // Of a long one only what it had after the last look is unseen: a small part, if anybody looks in time.
+    // For a long process, only the CPU time after its last sample is missing: a small part, if it is sampled in time.
     let long = "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done";
-    assert!((0..5).any(|_| reported(long).is_none()), "in five runs most of a long process was unseen");
+    assert!((0..5).any(|_| reported(long).is_none()), "in five runs, most of a long process was missed");
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn what_short_processes_waited_for_a_cpu_is_no_waiting_where_looks_tell() {
     };
     assert!((reported(&run, "off-cpu") - 0.2).abs() < 1e-9, "{}", reported(&run, "off-cpu"));
     assert!((reported(&run, "runnable") - 2.8).abs() < 1e-9, "{}", reported(&run, "runnable"));
-    // All of its threads were sampled until their ends: the rest is time waiting for something else.
+    // All threads were sampled until their ends, so the rest of the time was spent waiting for something else.
     run.seen.threads[0].on_cpu_ns = 1_000_000_000;
     run.seen.looks.idle = 60;
     assert!((reported(&run, "off-cpu") - 3.0).abs() < 1e-9, "{}", reported(&run, "off-cpu"));

@@ -54,7 +54,7 @@ pub(super) struct Mode {
     pub disabled: bool,
     /// Also counts threads and processes started later.
     pub inherit: bool,
-    /// Stays on the PMU whenever the thread runs; otherwise, it is in an error state. Leaders only.
+    /// Stays on the PMU whenever the thread runs; if that is impossible, the event is in an error state. Leaders only.
     pub pinned: bool,
     /// Enabled when the thread calls exec. Leaders only.
     pub enable_on_exec: bool,
@@ -162,8 +162,8 @@ fn open_block(attr: *const libc::c_void, whose: Whose, leader: Option<&OwnedFd>)
         Whose::Cpu(cpu) => (-1, cpu as i32, FLAG_CLOEXEC),
         Whose::GroupOnCpu(folder, cpu) => (folder.as_raw_fd(), cpu as i32, FLAG_CLOEXEC | FLAG_CGROUP),
     };
-    // SAFETY: the kernel reads as many bytes of the block as its size field says, which is the size of its type; the
-    // other arguments are integers.
+    // SAFETY: the kernel reads as many bytes of the block as its size field specifies, which is the size of its type;
+    // the other arguments are integers.
     let fd = unsafe { libc::syscall(libc::SYS_perf_event_open, attr, pid, cpu, leader, flags) };
     if fd < 0 {
         return Err(io::Error::last_os_error());
@@ -182,8 +182,8 @@ pub(super) fn exists() -> bool {
 }
 
 fn control(fd: &OwnedFd, request: u32) {
-    // SAFETY: these requests take no memory. They fail only for a wrong descriptor or an event in error, which the next
-    // read shows.
+    // SAFETY: these requests access no memory. They fail only for an invalid descriptor or an event in an error state,
+    // which the next read reports.
     unsafe { libc::ioctl(fd.as_raw_fd(), request as libc::Ioctl, 0) };
 }
 

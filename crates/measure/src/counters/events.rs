@@ -1,7 +1,7 @@
 //! The events that have the same name in every kernel, by perf's names, and the groups in which they are counted.
 //!
-//! A group is counted as a whole or not at all, so both sides of a ratio belong in one group. It must fit the smallest
-//! PMU in use (four counters, one of which a watchdog may use), so no group has more than two events.
+//! A group is counted as a whole or not at all, so both sides of a ratio belong in one group. Each group must fit on the smallest PMU in
+//! use (four counters, one of which may be used by a watchdog), so no group has more than two events.
 
 use std::sync::LazyLock;
 
@@ -13,12 +13,12 @@ use super::attr::{self, Code};
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Event {
-    /// perf's name.
+    /// The name that perf uses for the event.
     pub name: &'static str,
-    /// The kernel's numbers.
+    /// The kernel's numbers for the event.
     kind: u32,
     config: u64,
-    /// Its names on Arm PMUs.
+    /// The event's names on Arm PMUs.
     #[serde(default)]
     arm: Vec<&'static str>,
 }
@@ -29,7 +29,7 @@ struct Table {
     event: Vec<Event>,
 }
 
-/// All such events.
+/// All events that have one name on all machines.
 pub static EVENTS: LazyLock<Vec<Event>> = LazyLock::new(|| {
     let table = toml::from_str(include_str!("events.toml"));
     table.map(|table: Table| table.event).unwrap_or_default()
@@ -48,14 +48,14 @@ pub(super) const HARDWARE_GROUPS: &[&[&str]] = &[
     &["stalled-cycles-frontend", "stalled-cycles-backend"],
 ];
 
-/// The events of IPC.
+/// The events from which IPC is computed.
 pub(super) const CORE_GROUP: &[&str] = &["cycles", "instructions"];
 
 /// Software events need no hardware counter, so they form one group with one read.
 pub(super) const SOFTWARE_GROUP: &[&str] =
     &["task-clock", "context-switches", "cpu-migrations", "page-faults", "minor-faults", "major-faults"];
 
-/// Software events that a process's accounting (`wait4`) lacks, or counts from before the start of its program.
+/// Software events that a process's accounting (`wait4`) lacks, or counts from before its program started.
 pub(super) const UNACCOUNTED_GROUP: &[&str] = &["task-clock", "cpu-migrations", "page-faults"];
 
 /// The event with this name.
@@ -85,7 +85,7 @@ impl Event {
         self.kind == attr::TYPE_SOFTWARE
     }
 
-    /// Whether it occurs only in the kernel, so that counting user mode would always show 0.
+    /// Whether the event occurs only in the kernel, so that counting user mode would always show 0.
     pub(super) fn in_kernel_only(&self) -> bool {
         matches!(self.name, "context-switches" | "cpu-migrations")
     }

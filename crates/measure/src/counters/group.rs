@@ -35,7 +35,7 @@ impl Wish {
         Self { events: events.map(|event| (event.name, event.code())).collect(), pinned: false }
     }
 
-    /// The same for one of several kinds of core. `lookup` finds a unit's encoding for Arm's names.
+    /// Like `plain`, but for one of several kinds of core. `lookup` finds a unit's encoding for Arm's names.
     pub(super) fn on_unit(names: &[&str], unit: &Pmu, lookup: impl Fn(&str) -> Option<Code>) -> Self {
         let code = |event: &Event| {
             // Arm kernels did not always accept the extended form, but all accept their own names.
@@ -71,7 +71,7 @@ impl Group {
         self.members.first().into_iter().for_each(|(_, leader)| attr::disable(leader));
     }
 
-    /// Whether `event` is in it.
+    /// Whether `event` is in the group.
     pub(super) fn has(&self, event: &str) -> bool {
         self.members.iter().any(|(member, _)| *member == event)
     }
@@ -100,7 +100,7 @@ impl Group {
 const TAKEN: Template =
     Template::new("counters-taken", "not counted: another program has exclusive use of the CPU's counters");
 
-/// A failing descriptor.
+/// Reading a descriptor failed.
 const NOT_READABLE: Template = Template::new("counters-not-readable", "not counted: {error}");
 
 fn read_retrying(fd: &OwnedFd, words: &mut [u64]) -> io::Result<usize> {
@@ -114,8 +114,8 @@ fn read_retrying(fd: &OwnedFd, words: &mut [u64]) -> io::Result<usize> {
     result
 }
 
-/// The mode of counting, determined with the first event and used for the rest, so that all are counted in the same
-/// way.
+/// Opens events. The mode of counting is determined with the first event and used for the rest, so that all events are
+/// counted in the same way.
 pub(super) struct Opener<'a> {
     whose: Whose<'a>,
     scope: Scope,
@@ -155,7 +155,7 @@ impl<'a> Opener<'a> {
             let leader = members.first().map(|(_, fd)| fd);
             match self.open_one(code, leader, wish.pinned) {
                 Ok(fd) => members.push((event, fd)),
-                // It may fit a separate group.
+                // The event may fit in a separate group.
                 Err(error) if leader.is_some() && is(&error, &[libc::EINVAL]) => alone.push((event, code)),
                 Err(error) => self.refuse(event, self.here.explain(&error, self.scope).reason),
             }
@@ -262,8 +262,8 @@ fn less(asked: Mode, error: &io::Error) -> Vec<Mode> {
     modes.into_iter().filter(|mode| *mode != asked).collect()
 }
 
-/// Whether cycles and instructions may stay on the PMU all the time. Another pair of events must still fit, which is
-/// not the case on small PMUs (four counters, two of them ours, one used by a watchdog).
+/// Whether cycles and instructions may stay on the PMU all the time. This requires room for another pair of events,
+/// which small PMUs lack (four counters: two for cycles and instructions, and one possibly used by a watchdog).
 pub(super) fn may_pin() -> bool {
     static PIN: OnceLock<bool> = OnceLock::new();
     *PIN.get_or_init(|| {
@@ -304,7 +304,7 @@ mod tests {
         assert!(denied[0].user_only && denied[0].group && !denied[0].exclude_guest);
         assert!(denied.iter().all(|mode| mode.user_only && mode.inherit && mode.disabled));
         let invalid = less(asked, &io::Error::from_raw_os_error(libc::EINVAL));
-        assert!(invalid.iter().all(|mode| !mode.user_only), "the kernel's part is not dropped without need");
+        assert!(invalid.iter().all(|mode| !mode.user_only), "kernel mode must not be dropped unnecessarily");
         assert!(!invalid.contains(&asked));
         assert!(less(asked, &io::Error::from_raw_os_error(libc::ENOENT)).is_empty());
         for whole in [Mode { user_only: true, ..asked }, Mode { kernel_only: true, ..asked }] {

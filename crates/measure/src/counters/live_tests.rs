@@ -1,5 +1,5 @@
 //! Tests the counters that are available on the test machine. If the kernel refuses even software events, only the
-//! report of that is tested.
+//! report of the refusal is tested.
 
 use record::Label;
 use record::detail;
@@ -12,7 +12,7 @@ use os::mapping::{self, Mapping, Page};
 fn software() -> Option<Counters> {
     let counters = Counters::open(Target::ThisThread, Set::Software);
     if counters.is_empty() {
-        assert_eq!(counters.refused().len(), 6, "nothing is open and nothing says why");
+        assert_eq!(counters.refused().len(), 6, "no event is open, and some refusals are not reported");
         return None;
     }
     Some(counters)
@@ -47,7 +47,7 @@ fn sleeps_are_switches_and_touched_pages_are_faults() {
     }
     let minor = reading.get("minor-faults").unwrap().raw + reading.get("major-faults").unwrap().raw;
     assert_eq!(minor, faults.raw);
-    // Nothing is counted after that.
+    // Counting has stopped, so nothing more is counted.
     std::thread::sleep(Duration::from_millis(1));
     assert_eq!(counters.read().get("page-faults").unwrap().raw, faults.raw);
 }
@@ -58,7 +58,7 @@ fn before_it_is_enabled_nothing_is_counted_and_a_difference_begins_at_nothing() 
     std::thread::sleep(Duration::from_millis(1));
     assert!(counters.read().get("context-switches").is_none_or(|count| count.raw == 0));
     counters.enable();
-    // An allocator may return memory that was touched before.
+    // An allocator may return memory that was already touched.
     let memory = Mapping::new(1 << 20, Page::Base).unwrap();
     memory.touch(1 << 20);
     assert!(counters.read().get("page-faults").unwrap().raw > 0);
@@ -102,13 +102,13 @@ fn faults_of(children: u32, inherit: bool) -> Option<u64> {
 fn a_program_counts_from_its_exec_on_and_its_children_with_it() {
     let Some(alone) = faults_of(20, false) else { return };
     let all = faults_of(20, true).unwrap();
-    // Each child is a process with separate pages, which means over 20 faults with any C library.
+    // Each child is a process with separate pages, so it causes more than 20 faults with any C library.
     assert!(all > alone + 20 * 20, "{alone} faults of a shell, {all} with its 20 children");
 }
 
 #[test]
 fn without_descriptors_the_limit_is_named() {
-    // An emulator counts nothing, and emulated programs cannot be started directly.
+    // An emulator counts nothing, and programs for the emulated architecture cannot be started directly.
     if software().is_none() {
         return;
     }

@@ -17,7 +17,7 @@ const MOST: usize = 16;
 /// Maximum length of an event description; the kernel's descriptions are below 100 characters.
 const LONGEST: usize = 4096;
 
-/// A core PMU. A machine with several kinds of core has one per kind.
+/// A core PMU. A machine with several kinds of core has one PMU per kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pmu {
     /// The name of its directory: `cpu`, `cpu_core`, `armv8_pmuv3_0`.
@@ -106,7 +106,7 @@ fn terms(text: &str) -> Option<Vec<(String, u64)>> {
             Some((term, value)) => (term.trim(), number(value)?),
             None => (part.trim(), 1),
         };
-        // A name becomes part of a path.
+        // The name becomes part of a path, so its characters are checked.
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         (!term.is_empty() && term.chars().all(plain)).then(|| (term.to_owned(), value))
     };

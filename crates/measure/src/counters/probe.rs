@@ -35,7 +35,7 @@ fn probe_counters() -> Availability {
         opener.open(&wish);
     }
     let pmu = !opener.groups.is_empty();
-    // The remedy belongs to the same failure: it is requested again, with the error.
+    // The event is opened again to obtain the remedy that belongs to the same failure.
     let refusal = if pmu { None } else { opener.first_refusal(&Wish::plain(events::CORE_GROUP)) };
     Availability { pmu, refusal }
 }

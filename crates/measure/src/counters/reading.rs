@@ -142,7 +142,7 @@ impl Tally {
         }
     }
 
-    /// The sums, scaled.
+    /// The reading with the scaled sums.
     pub(super) fn reading(self) -> Reading {
         let mut reading = Reading { rows: self.rows, ..Reading::default() };
         for row in &reading.rows {
@@ -195,7 +195,7 @@ mod tests {
         let cycles = since.get("cycles").unwrap();
         assert_eq!((cycles.raw, cycles.value, cycles.coverage()), (200, 400.0, 0.5));
         assert_eq!(since.ipc(), Some(3.0));
-        // A counter that was only available later is scaled by the later interval.
+        // The counter counted only in the later interval, so its count is scaled by that interval.
         let waiting = reading(&[("cycles", 0, 1_000, 0)]);
         let later = after.since(&waiting);
         assert_eq!(later.get("cycles").unwrap().value, 300.0);
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn counts_of_two_kinds_of_core_add_up_without_being_scaled_twice() {
         let mut tally = Tally::default();
-        // A thread of 10 µs that spent 6 on large cores and 4 on small ones.
+        // A thread of 10 µs that spent 6 µs on large cores and 4 µs on small ones.
         let row =
             |raw, running| Row { event: "instructions", raw, enabled: 10_000, running, user_only: false };
         tally.add_kind(row(6_000, 6_000));
@@ -229,7 +229,7 @@ mod tests {
         assert_eq!((cycles.raw, cycles.enabled_ns, cycles.running_ns), (200, 2_000, 1_500));
         assert!((cycles.value - 200.0 * 2_000.0 / 1_500.0).abs() < 1e-9);
         assert_eq!(sum.not_counted[0].0, "x");
-        // A thread that was never counted is not treated as one that did nothing.
+        // A thread in which the event was never counted is not treated as one in which it never occurred.
         let never = reading(&[("cycles", 0, 1_000, 0)]);
         let sum = Reading::sum([&a, &never]);
         let cycles = sum.get("cycles").unwrap();

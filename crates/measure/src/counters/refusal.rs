@@ -233,7 +233,7 @@ mod tests {
         let emulated = Surroundings { no_call: true, ..guest.clone() };
         assert!(emulated.explain(&missing, Scope::Own).reason.is(&NO_CALL));
         assert!(emulated.without_unit().unwrap().reason.is(&NO_CALL));
-        // If there is a PMU, the event is at fault, not the machine.
+        // If there is a PMU, it is the event that is unsupported, not counting as a whole.
         assert!(refused(Some(-1), libc::ENOENT, Scope::Own).reason.is(&NOT_COUNTED));
     }
 

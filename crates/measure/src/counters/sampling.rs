@@ -15,7 +15,7 @@ use super::attr::{self, SampleAttr, Whose};
 use super::refusal::{self, Scope};
 
 /// Pages of a ring buffer after the first page, which stores the fill level. With 4 KiB pages, there is room for about
-/// ninety x86-64 samples.
+/// ninety samples on x86-64.
 const PAGES: usize = 16;
 /// `PERF_RECORD_SAMPLE`.
 const SAMPLE: u32 = 9;
@@ -47,7 +47,7 @@ const ASKED: u64 = 0x1_ffff_ffff;
 /// RBX, RCX, RDX, RSI, RDI, RBP, RSP, and RIP precedes R8.
 #[cfg(target_arch = "x86_64")]
 const PLACES: [usize; REGISTERS] = [0, 2, 3, 1, 7, 6, 4, 5, 9, 10, 11, 12, 13, 14, 15, 16];
-/// The same index for the instruction's address.
+/// The index of the instruction's address in that order.
 #[cfg(target_arch = "x86_64")]
 const PLACE_OF_IP: usize = 8;
 #[cfg(not(target_arch = "x86_64"))]
@@ -68,18 +68,18 @@ const PLACES: [usize; REGISTERS] = {
 pub(crate) struct Sample {
     /// The PID, in this process's PID namespace.
     pub(crate) pid: i32,
-    /// The thread.
+    /// The TID.
     pub(crate) tid: i32,
-    /// The CPU.
+    /// The CPU on which the sample was taken.
     pub(crate) cpu: u32,
     /// The time, ns of a clock common to all CPUs.
     pub(crate) time: u64,
-    /// The address of the next instruction: the previous one has just completed, or this one is waiting. In the kernel: the one at which user
-    /// mode resumes.
+    /// The address of the next instruction: either the previous instruction has just completed, or this one is waiting.
+    /// For a sample in the kernel, the instruction at which user mode resumes.
     pub(crate) ip: u64,
     /// Whether the CPU was in kernel mode.
     pub(crate) in_kernel: bool,
-    /// Its registers.
+    /// The registers at the time of the sample.
     pub(crate) registers: [u64; REGISTERS],
     /// A copy of its stack, from the stack pointer on.
     pub(crate) stack: Vec<u8>,
@@ -96,7 +96,7 @@ impl Sample {
     }
 }
 
-/// The kernel's messages.
+/// Messages from the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Noted {
     /// A sample.
@@ -222,7 +222,7 @@ impl Ring {
         }
     }
 
-    /// Takes its samples.
+    /// Takes the samples of this ring buffer.
     fn take(&mut self, each: &mut impl FnMut(Noted)) {
         let head = self.word(HEAD).load(Ordering::Acquire);
         let mut tail = self.word(TAIL).load(Ordering::Relaxed);
@@ -319,7 +319,7 @@ mod tests {
         let mut words = vec![0x40_1000, pair(7, 9), 5_000, pair(3, 0), 2];
         words.extend(100..=100 + REGISTERS as u64);
         words[5 + PLACE_OF_IP] = 0x40_1000;
-        // A stack of two words, of which one was copied.
+        // A copy with room for two words of the stack, of which one was filled.
         words.extend([16, 7_000, 8_000, 8]);
         let bytes = |words: &[u64]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
         let read = sample(&bytes(&words), false).unwrap();
@@ -339,12 +339,12 @@ mod tests {
         assert_eq!(header([9, 0, 0, 0, 2, 0, 160, 0]), (SAMPLE, 2, 160));
     }
 
-    /// Samples show what this process does in user mode; if sampling is refused, one line reports it.
+    /// Samples show what this process does in user mode. If sampling is refused, one line reports the refusal.
     #[test]
     fn a_loop_is_found_where_it_runs() {
         let mut sampler = match Sampler::of_cpus(0..4096, 1_000_000) {
             Ok(sampler) => sampler,
-            // More users may sample their own threads than whole CPUs.
+            // Some users may sample their own threads, but not whole CPUs.
             Err(_) => Sampler::of_none(1_000_000),
         };
         if sampler.is_empty()

@@ -9,7 +9,7 @@
 //! | AMD since Zen 4 | dispatch slots | AMD's Processor Programming References, `pmu-events/arch/x86/amdzen4`, `amdzen5` |
 //! | Arm with slots | `stall_slot*`, `op_retired`, `op_spec` | Arm's telemetry specification, `pmu-events/arch/arm64/sbsa.json` |
 //! | Kunpeng 920 | `fetch_bubble`, instructions | `pmu-events/arch/arm64/hisilicon/hip08` |
-//! | Arm without | stalled cycles | the architecture's STALL_FRONTEND and STALL_BACKEND: cycles, not slots |
+//! | Arm without slots | stalled cycles | the architecture's STALL_FRONTEND and STALL_BACKEND: cycles, not slots |
 
 use std::sync::OnceLock;
 
@@ -36,7 +36,7 @@ pub struct TopDown {
     pub coverage: f64,
 }
 
-/// This machine's method.
+/// The method used on this machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Method {
     /// Counts of slots by category, directly from the CPU.
@@ -88,7 +88,7 @@ pub(super) enum Identity {
     Amd { family: u32, model: u32 },
     /// Arm's identification register.
     Arm(Midr),
-    /// Another one, or unknown.
+    /// Another vendor, or an unknown one.
     Other,
 }
 
@@ -209,8 +209,8 @@ impl Reading {
     }
 }
 
-/// Sums of the four shares that are attributed to measurement error and normalized. The events of AMD and Arm are not
-/// exactly complementary, and slots used by the hyperthread sibling are in none of the four categories.
+/// The range in which the sum of the shares may differ from 1 due to measurement error; the shares are then normalized. The events of AMD
+/// and Arm are not exactly complementary, and slots used by the hyperthread sibling are in none of the categories.
 const PLAUSIBLE_SUM: std::ops::RangeInclusive<f64> = 0.3..=1.3;
 
 pub(super) fn shares(method: Method, reading: &Reading) -> Option<TopDown> {
@@ -266,7 +266,7 @@ fn divide(parts: [f64; 4], slots: f64) -> Option<[f64; 4]> {
     (slots > 0.0).then(|| parts.map(|part| part / slots))
 }
 
-/// The same for three categories; the remaining slots waited at the back end.
+/// Like [`divide`], but for three categories; the remaining slots waited at the back end.
 fn divide_with_rest([retired, lost, fetch]: [f64; 3], slots: f64) -> Option<[f64; 4]> {
     let [retired, lost, fetch, _] = divide([retired, lost, fetch, 0.0], slots)?.map(|part| part.max(0.0));
     Some([retired, lost, fetch, (1.0 - retired - lost - fetch).max(0.0)])
@@ -297,7 +297,7 @@ fn identity(root: &Root) -> Identity {
 #[cfg(target_arch = "x86_64")]
 fn amd_signature() -> Option<u32> {
     use core::arch::x86_64::__cpuid;
-    // Leaf 0: the maker's name in EBX, EDX, ECX, here "AuthenticAMD".
+    // Leaf 0: the vendor's name in EBX, EDX, ECX, here "AuthenticAMD".
     let name = __cpuid(0);
     let amd = (name.ebx, name.edx, name.ecx) == (0x6874_7541, 0x6974_6e65, 0x444d_4163);
     amd.then(|| __cpuid(1).eax)

@@ -129,7 +129,7 @@ fn skylakes_bubbles_are_scaled_as_sysfs_says() {
     );
     let plan = plan(&root, Identity::Other).unwrap();
     assert_eq!(plan.method, Method::Bubbles { total: 2.0, recovery: 2.0 });
-    assert!(plan.groups.iter().all(|group| group.len() <= 3), "more than a watchdog leaves free");
+    assert!(plan.groups.iter().all(|group| group.len() <= 3), "more counters than a watchdog leaves free");
     assert_eq!(plan.groups[0][0].code.config, 1 << 21 | 0x3c);
     let counted = reading(&[
         ("topdown-total-slots", 500),
@@ -159,7 +159,7 @@ fn zen_4_and_5_count_dispatch_slots_and_zen_3_has_none() {
     assert_eq!(of(0x00b4_0f40).unwrap().method, Method::Dispatch { width: 8.0 });
     assert_eq!(of(0x00a0_0f11), None);
     assert_eq!(of(0x0080_0f12), None);
-    // 100 cycles, 600 slots; a sibling took 120 of them.
+    // 100 cycles, 600 slots; a hyperthread sibling used 120 of them.
     let counted = reading(&[
         ("cycles", 100),
         ("de_no_dispatch_per_slot.no_ops_from_frontend", 60),
@@ -210,7 +210,7 @@ fn arms_slots_come_from_the_width_that_the_core_tells() {
         ("op_spec", 400),
     ]);
     close(&shares(neoverse_v1.method, &counted).unwrap(), [0.375, 0.125, 0.2, 0.3]);
-    // The first Neoverse N2 counts one too many per cycle, and can be recognized by a width of 5.
+    // The first Neoverse N2 counts one slot too many per cycle, and can be recognized by a width of 5.
     let (_folder, root) = arm("0x00000005");
     let n2 = plan(&root, part(0x41, 0xd49)).unwrap();
     assert_eq!(n2.method, Method::Slots { width: 5.0, minus_cycles: true });
@@ -278,11 +278,11 @@ fn what_cannot_be_is_no_share() {
         ])
     };
     let method = Method::Dispatch { width: 6.0 };
-    assert!(shares(method, &four([600, 600, 900, 900])).is_none(), "more slots than there were");
+    assert!(shares(method, &four([600, 600, 900, 900])).is_none(), "more slots than exist");
     assert!(shares(method, &four([1, 1, 1, 1])).is_none(), "hardly any counted");
     assert!(shares(method, &reading(&[("cycles", 100)])).is_none());
     assert!(shares(Method::Categories, &reading(&[])).is_none());
-    // Fewer dispatched than retired, within counting error: nothing was discarded, rather than less than nothing.
+    // Fewer slots dispatched than retired, within counting error: the discarded share is 0, not negative.
     let top_down = shares(method, &four([300, 297, 150, 150])).unwrap();
     assert_eq!(top_down.shares[1], 0.0);
 }

@@ -4,7 +4,7 @@
 //! |---|---|---|---|
 //! | Intel servers since Ice Lake | `uncore_imc_free_running_N` | `read`, `write`, 64 bytes | `arch/x86/events/intel/uncore_snbep.c` |
 //! | Intel servers | `uncore_imc_N` | `cas_count_read`, `cas_count_write`, 64 bytes | the same |
-//! | AMD since Zen 4 | `amd_umc_N` | CAS commands, 64 bytes; the bus's share in use | `pmu-events/arch/x86/amdzen4/memory-controller.json`, `recommended.json` |
+//! | AMD since Zen 4 | `amd_umc_N` | CAS commands, 64 bytes; bus utilization | `pmu-events/arch/x86/amdzen4/memory-controller.json`, `recommended.json` |
 //! | Kunpeng, both generations | `hisi_scclX_ddrcY` | `flux_rd`, `flux_wr`, 32 bytes | `drivers/perf/hisilicon/hisi_uncore_ddrc_pmu.c` |
 //! | Yitian 710 | `ali_drw_N` | `hif_rd`, `hif_wr`, `hif_rmw`, 64 bytes | `pmu-events/arch/arm64/freescale/yitian710/sys/metrics.json` |
 //! | Grace | `nvidia_scf_pmu_N` | `cmem_rd_data` 32 bytes, `cmem_wr_total_bytes` | `Documentation/admin-guide/perf/nvidia-pmu.rst` |
@@ -40,11 +40,11 @@ enum Role {
     Moved,
     /// Slots in which the bus carried data: two per clock.
     BusySlots,
-    /// Clocks of the bus.
+    /// Clock cycles of the bus.
     Clocks,
 }
 
-/// Similar units.
+/// A family of similar units.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Family {
@@ -213,7 +213,7 @@ fn open_family(
                 return Ok(None);
             };
             for cpu in cpus.iter() {
-                // The sum over only some of them would be too small.
+                // The sum over only some of the controllers would be too small.
                 if events.len() >= MOST {
                     let reason = text!(
                         "uncore-too-many",

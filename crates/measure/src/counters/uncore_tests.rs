@@ -76,7 +76,7 @@ fn each_event_is_opened_once_on_each_package_and_counts_64_bytes() {
     }
     let before = uncore.read();
     made.set(0x304, 0, [3000, 200, 200]);
-    // Active on a counter half of the time.
+    // The event was active on a counter half of the time.
     made.set(0x304, 28, [2000, 200, 150]);
     made.set(0xc04, 0, [1500, 200, 200]);
     made.set(0xc04, 28, [500, 200, 200]);
@@ -146,7 +146,7 @@ fn amds_controllers_tell_the_buss_share_too() {
     }
     let traffic = uncore.between(&before, &uncore.read(), 1.0).unwrap();
     assert_eq!((traffic.bytes_per_second, traffic.bus), (150.0 * 64.0, Some(0.75)));
-    // Counters of the bus that are missing leave the rest unchanged.
+    // If the counters of the bus are missing, the rest is unchanged.
     let mut made = Made { refuses: Some((0x14, libc::EINVAL)), ..Made::default() };
     let uncore = made.open_in(&root).unwrap();
     made.set(0x10a, 0, [1, 10, 10]);

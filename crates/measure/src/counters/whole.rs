@@ -164,7 +164,7 @@ mod tests {
             CpuReading { user: core(400, 800, 1000), kernel: core(100, 50, 500), slots: reading(&slots) };
         let cores = all.cores_by(Some(Method::Categories)).unwrap();
         assert_eq!((cores.ipc_user, cores.ipc_kernel), (Some(2.0), Some(0.5)));
-        // 500 cycles of 1,500 ns counted of 2,000.
+        // 500 cycles, counted for 1,500 of 2,000 ns.
         assert!((cores.ipc.unwrap() - 850.0 / 500.0).abs() < 1e-9);
         assert_eq!((cores.top_down["backend-bound"], cores.coverage), (0.6, 0.5));
         assert_eq!(all.cores_by(None).unwrap().top_down.len(), 0);

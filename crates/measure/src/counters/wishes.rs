@@ -14,7 +14,7 @@ pub enum Set {
     /// Software events: time, switches, migrations, faults.
     Software,
     /// Only the events that the kernel's accounting of a process lacks, or counts from before its program started. The
-    /// set is minimal because, for each event that is not yet in use, the kernel patches its code twice.
+    /// set is as small as possible, because the kernel patches its code twice for each event that is not yet in use.
     Unaccounted,
     /// Every event of [`super::EVENTS`], and top-down if the CPU has it. Groups alternate on the counters.
     Full,

@@ -170,7 +170,7 @@ fn best_width(context: &Context, group: &Group, parts: &[Part]) -> kernels::Vari
             let Some(stream) = stream::find(Op::Triad, stores, variant) else { continue };
             let (rates, _) = walk::run(group, parts, stream, seconds);
             let rate = record::Summary::from_samples(&rates).median * f64::from(counted(stream, false));
-            // A narrower width must win clearly; within the noise, the widest one is used.
+            // A narrower width is chosen only if it is clearly faster; if the difference is within the noise, the widest one is used.
             if rate > best.1 * 1.02 {
                 best = (variant, rate);
             }
@@ -234,7 +234,7 @@ fn push(
         m.doubt = doubt.or(m.doubt);
         context.push(m);
     }
-    // lmbench's stream prints the time per element as "latency"; old tables are in that unit.
+    // lmbench's stream prints the time per element as "latency", the unit of old tables.
     let stream_op = matches!(stream.op, Op::Copy | Op::Scale | Op::Add | Op::Triad);
     if stream_op && stream.stores == Stores::Regular && group.cpus.len() == 1 {
         // All arrays advance equally.

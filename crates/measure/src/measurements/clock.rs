@@ -15,14 +15,14 @@ use crate::repeat::judged;
 use crate::thread_group::{self, Member};
 use crate::watch;
 
-/// Maximum difference of the two chains; if they differ by more, at least one of them does not show the clock.
+/// Maximum difference between the results of the two chains; beyond this, at least one of them does not show the clock.
 const AGREEMENT: f64 = 0.01;
 
 /// Maximum half-width of the interval; a clock with a wider interval is too noisy.
 const TARGET: f64 = 0.01;
 
-/// Length of one timed chain: long compared with reading the clock (25 ns), short compared with a timer tick (1 to 4
-/// ms).
+/// Length of one timed chain: long compared with the time to read the clock (25 ns), short compared with the interval
+/// between timer ticks (1 to 4 ms).
 const CHAIN_SECONDS: f64 = 150e-6;
 
 /// Length of a burst of heavy vector work before each clock reading. Intel cores keep the lower license-based clock for
@@ -240,8 +240,8 @@ mod tests {
         assert!(
             summarize(0, "one", "scalar", taken(1.02)).doubt.unwrap().code() == Some("clock-chains-disagree")
         );
-        // With two dependent adds per cycle, the multiplies appear to take twice as many cycles, which exceeds those of
-        // the slowest core.
+        // With two dependent adds per cycle, the multiplies appear to take twice as many cycles as they do, which is
+        // more than on the slowest core.
         let twice = latency / (2.0 * f64::from(*chain::MULTIPLY_CYCLES.end()));
         assert!(summarize(0, "one", "scalar", taken(twice)).doubt.is_some());
     }

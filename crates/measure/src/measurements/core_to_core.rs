@@ -71,7 +71,7 @@ fn is_deep(depth: Depth, cpus: usize) -> bool {
     depth == Depth::Full && cpus <= 64
 }
 
-/// The planned time of a pair: less than the maximum, to leave time for occasional slow migrations to its CPUs.
+/// The planned time of a pair: less than the maximum, so that there is time for occasional slow migrations to its CPUs.
 fn pair_time(depth: Depth, cpus: usize) -> Duration {
     Duration::from_secs_f64(PAIR_SECONDS * if is_deep(depth, cpus) { 3.6 } else { 0.85 })
 }
@@ -102,7 +102,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     let mailbox = &Mailbox::default();
     let terms = choose_terms(context, plan.pairs.len());
     let (inside, planned) = (&mut *context, &plan);
-    // Kept until the partner has ended, because a lost partner would still access its line.
+    // The pages are kept until the partner has ended, because a lost partner could still access its line.
     let mut pools = BTreeMap::new();
     let pages = &mut pools;
     let done = std::thread::scope(|scope| {
@@ -245,7 +245,7 @@ fn push(context: &mut Context, done: &mut Done, pair: &Pair, figures: Figures) {
         .with_detail(detail::PAGES, u64::from(proven))
         .with_detail(detail::PAGE, size_word(base_page()))
         .with_known_detail(detail::ON_NODE, proven.then_some(1.0));
-    // The state before the matrix: a pair takes a millisecond, without placement checks in between.
+    // The placement before the matrix: a pair takes a millisecond, without placement checks in between.
     let m = m.with_looks(context.looker.iter().map(|_| context.next_look()).collect());
     context.push(judged(Measurement { marks: mark_samples(figures.marks), ..m }, TARGET));
 }
@@ -313,8 +313,8 @@ mod tests {
     use record::Snapshot;
     use topology_class::tests::made;
 
-    /// A run on this machine. Other tests keep its CPUs busy, so a pair may have to wait for several runs to meet; `None`, which
-    /// is said, if it never does.
+    /// A run on this machine. Other tests keep its CPUs busy, so several runs may be needed until both sides of a pair
+    /// run at the same time; `None`, with a message, if they never do.
     fn live(machine: &Machine, cpus: &CpuList) -> Option<Vec<Measurement>> {
         let (snapshot, stop) = (Snapshot::default(), Stop::new());
         for _ in 0..50 {
@@ -326,7 +326,7 @@ mod tests {
                 return Some(context.measurements);
             }
         }
-        println!("skipped: other programs have the CPUs: no run has six samples");
+        println!("skipped: other programs keep the CPUs busy: no run has six samples");
         None
     }
 
@@ -354,7 +354,7 @@ mod tests {
                 measurements.iter().filter(|m| m.labels.word(Label::Handover) == Some(how.word())).count();
             assert!((1..=homes).contains(&of), "{how:?}: {of}");
         }
-        assert!(measurements.len().is_multiple_of(2), "a way is missing on one home");
+        assert!(measurements.len().is_multiple_of(2), "a hand-over method is missing on one home node");
     }
 
     #[test]

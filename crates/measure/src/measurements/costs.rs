@@ -46,7 +46,7 @@ pub(crate) const COSTS: Measure = Measure {
     run,
 };
 
-/// The sampling time of one cost: until its samples agree, or its part of the time is used up.
+/// When to stop sampling one cost: when its samples agree, or when its part of the time is used up.
 #[derive(Clone, Copy)]
 struct Sampling {
     effort: Effort,
@@ -206,8 +206,8 @@ fn page_faults(
     failed.map_or(Ok(samples), Err)
 }
 
-/// Time with random branches minus time with predictable branches, divided by the mispredicted half, with a fresh
-/// sequence each time.
+/// Time with random branches minus time with predictable branches, divided by the number of mispredicted branches (half
+/// of all), with a fresh sequence each time.
 fn mispredicts(cpu: u32, sampling: Sampling, watch: &mut Watch) -> Measurement {
     let mut random = Random::new(kernels::counter::ticks());
     let (mut bits, zeros) = (vec![0u8; BRANCHES], vec![0u8; BRANCHES]);
@@ -236,7 +236,7 @@ fn mispredicts(cpu: u32, sampling: Sampling, watch: &mut Watch) -> Measurement {
 const PING: u8 = 1;
 
 fn send(mut to: &PipeWriter, byte: u8) {
-    // A missing partner is detected by the answer.
+    // A missing partner is detected because there is no answer.
     let _ = to.write(&[byte]);
 }
 
@@ -283,7 +283,7 @@ fn context_switch(context: &mut Context, cpu: u32, to: u32, sampling: Sampling) 
             receive(from);
         }
     };
-    // The overhead: this thread's own write and read, through a pipe without waiting readers.
+    // The overhead: this thread's own write and read, through a pipe on which no reader waits.
     let overhead = thread_group::run_on(cpu, |member| {
         let mut watch = Watch::new(member.cpu);
         let times: Vec<f64> = (0..9).map(|_| watch.sample(|| trip(&back.1, &back.0)).ns).collect();

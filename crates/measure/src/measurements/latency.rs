@@ -30,10 +30,10 @@ const NAME: &str = "latency";
 /// The command that allows more time for a curve.
 const FULL: &str = "linespeed run latency --full";
 
-/// The smallest working set: one base page, which fits every L1 cache.
+/// The smallest working set: one base page, which fits in every L1 cache.
 const SMALLEST: usize = 4096;
 
-/// Minimum end of the curve on base pages: beyond the caches and the TLB reach of nearly all machines.
+/// Minimum size at which the curve on base pages ends: beyond the caches and the TLB reach of nearly all machines.
 const ENOUGH_FOR_BASE: usize = 640 << 20;
 
 /// Maximum range of the clock during the curve. With a wider range, latencies in the core's caches are not comparable
@@ -83,7 +83,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     ended.ok_or(OWN_THREAD_NOT_STARTED)?
 }
 
-/// Working sets from [`SMALLEST`] to `largest`, `steps` per octave, whole lines, `largest` itself included.
+/// Working sets from [`SMALLEST`] to `largest` (included), with `steps` per octave, in whole lines.
 pub(crate) fn sizes(largest: usize, steps: u32) -> Vec<usize> {
     let mut sizes = Vec::new();
     for step in 0.. {
@@ -253,7 +253,7 @@ fn take_point(curve: &mut Curve, effort: Effort, context: &mut Context, watch: &
         .next_multiple_of(kernels::chase::UNROLL)
         .max(1_024);
     let samples = sample(curve, hops, effort, context, watch);
-    // If an expired time ended a point immediately, a single disturbed sample could be its result.
+    // If the time had already expired when a point began, the point could consist of a single disturbed sample.
     if samples.len() >= LEAST_SAMPLES {
         let draws = vec![samples.len()];
         curve.points.push(Point { bytes: curve.cycle.bytes(), hops, samples, draws });
@@ -363,7 +363,7 @@ impl Drop for HugePagesLifted {
 
 /// Whether this process may not use huge pages even on request.
 fn is_refused() -> bool {
-    // SAFETY: takes numbers. Since Linux 6.18, bit 1 means that memory may use huge pages if they are requested for it.
+    // SAFETY: the call only takes integers. Since Linux 6.18, bit 1 means that memory may use huge pages if they are requested for it.
     unsafe { libc::prctl(libc::PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1 }
 }
 

@@ -27,8 +27,8 @@ use crate::watch::ns_since;
 
 const NAME: &str = "loaded-latency";
 
-/// Cycles (chained adds) that a loader waits after each 16 KiB: from almost idle to no wait, in factors of two to
-/// three, with the smallest steps around the usual knee.
+/// Cycles (chained adds) that a loader waits after each 16 KiB: from an almost idle machine down to no wait, in steps
+/// by a factor of two to three. The smallest steps are around the usual knee.
 const WAITS: [u64; 10] = [120_000, 40_000, 16_000, 8_000, 4_000, 2_000, 1_000, 500, 200, 0];
 
 /// Number of load rates: none, then one for each wait.
@@ -83,7 +83,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     let read = widest_stream(Op::Read).ok_or(NO_READ_KERNEL)?;
 
     let cpus: Vec<u32> = std::iter::once(lead).chain(loaders.iter().copied()).collect();
-    // Time saved when creating the arrays is not fully used, because a longer window does not improve the result.
+    // Time saved when creating the arrays is not used entirely, because a longer window does not improve the result.
     let most = context.depth.pick(0.05, 0.3, 1.5);
     let seconds = (context.seconds_left() / RATES as f64 * 0.8).clamp(0.03, most);
     let probe = Mutex::new(MemoryProbe::new(None).ok().flatten());
@@ -98,7 +98,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
         let logs = thread_group::run(&cpus, |member| {
             let end = member.start + Duration::from_secs_f64(seconds);
             if member.index == 0 {
-                // The chase continues until its window ends; loaders continue until it has.
+                // The chase continues until its window ends; loaders continue until the chase has ended.
                 let taken = chase_samples(&cycle, member, end, &probe);
                 over.store(true, Ordering::Relaxed);
                 return (WorkLog::default(), taken, member.has_moved());
@@ -126,7 +126,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
             text!("stop other processes, or linespeed run loaded-latency --full"),
         );
     }
-    // Waits that differ little may result in a different order.
+    // If waits differ only slightly, the order by bandwidth may be different.
     points.sort_by(|a, b| a.bandwidth.total_cmp(&b.bandwidth));
     push_all(context, lead, &points, &loaders);
     context.kept_cycle = Some(cycle);
@@ -150,7 +150,7 @@ const PROBED: usize = 6;
 fn chase_samples(cycle: &Cycle, member: Member, end: Instant, probe: &Mutex<Option<MemoryProbe>>) -> Samples {
     let mut samples = Samples::default();
     let mut at = 0;
-    // Only this thread uses it.
+    // Only this thread uses the probe.
     let mut probe = probe.lock().unwrap_or_else(PoisonError::into_inner);
     member.wait();
     // The first tenth of the window lets the loaders reach their rate.
@@ -202,7 +202,7 @@ fn load(read: &Stream, part: &Part, wait: Option<u64>, member: Member, over: &At
 struct Point {
     /// Bytes per second read by the loaders and by the chase.
     bandwidth: f64,
-    /// Latencies, ns.
+    /// Latencies of the chase, ns.
     samples: Vec<f64>,
     /// The probe's latency, ns.
     probe: Vec<f64>,
@@ -262,7 +262,7 @@ fn push_all(context: &mut Context, cpu: u32, points: &[Point], loaders: &[u32]) 
             .with_detail(detail::NS_AT_80_PERCENT_OF_PEAK, json!(value_at(&curve, peak * 0.8)));
         let marks = if point.moved { mark_migrated(point.samples.len()) } else { Vec::new() };
         let mut m = judged(Measurement { marks, ..m }, 0.05);
-        // This explains any other doubt.
+        // Refutation explains any other doubt.
         if refuted(point) {
             m.doubt = Some(Text::from(REFUTED).into());
         }
@@ -326,7 +326,7 @@ mod tests {
         let (idle, noisy, loaded) = (at(1e9, 100.0), at(2e9, 170.0), at(4e9, 130.0));
         assert!(noisy.is_refuted_by(&loaded) && !loaded.is_refuted_by(&noisy));
         assert!(!idle.is_refuted_by(&loaded) && !at(1e9, 103.0).is_refuted_by(&at(2e9, 100.0)));
-        // A low load never costs less than none; a higher load may not have been reached.
+        // The idle point has a lower rate, so its lower latency refutes nothing.
         assert!(!noisy.is_refuted_by(&idle));
     }
 

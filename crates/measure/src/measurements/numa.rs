@@ -32,8 +32,8 @@ const NAME: &str = "numa";
 /// Maximum half-width of the interval; a bandwidth with a wider interval is too noisy.
 const TARGET: f64 = 0.05;
 
-/// The first round over the cells may exceed the time for all rounds by this factor before cells are abandoned, so that
-/// every cell is measured once even on a busy machine.
+/// The first round over the cells may exceed the time for all rounds by this factor before cells are abandoned. Every
+/// cell is thus measured once even on a busy machine.
 const FIRST_ROUND: f64 = 4.0;
 
 fn phases(rows: &[Row], columns: usize, effort: Effort) -> Phases {

@@ -54,7 +54,7 @@ pub(crate) fn memory_cycle(context: &mut Context, cpu: u32, what: &str) -> Resul
         return Err(NO_MEMORY.into());
     }
     let node = context.node_of(cpu);
-    // Half of the budget at most: some machines provide memory slowly.
+    // At most half of the budget, because some machines provide memory slowly.
     let until = Instant::now() + Duration::from_secs_f64(context.seconds_left() / 2.0);
     let built = thread_group::run_on(cpu, move |_| {
         let (mut cycle, _) =

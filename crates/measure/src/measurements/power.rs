@@ -188,7 +188,7 @@ mod tests {
         let from = Instant::now();
         let watts =
             meter.watts(&root, || std::fs::write(tree.path().join(ENERGY), "671150\n").unwrap()).unwrap();
-        // One joule in at most the elapsed time of the test.
+        // The elapsed time includes the measured interval, so the power is at least one joule divided by the elapsed time.
         assert!(watts >= 1.0 / from.elapsed().as_secs_f64() && watts.is_finite(), "{watts}");
         assert_eq!(energy_between(262_143_000_000, 671_150, 262_143_328_850), 1_000_000);
     }
@@ -232,7 +232,7 @@ mod tests {
             };
             names.iter().all(|name| of(name).is_some_and(|watts| watts > 0.0))
         };
-        // Where other programs have the CPUs, its time may be over before each kind of work had some.
+        // If other programs keep the CPUs busy, the time may end before each kind of work has run.
         assert!([1.5, 6.0, 24.0].into_iter().any(has_all), "{names:?}");
     }
 

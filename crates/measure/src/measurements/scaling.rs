@@ -79,7 +79,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     let mut session = Session::begin(context, NAME, &threads, wanted)?;
     session.report_counters(context);
     report_same_orders(context);
-    // Workloads with whole passes are run last, because they may take too long.
+    // Workloads that only run in whole passes are run last, because they may take too long.
     session.chosen.sort_by_key(|workload| workload.definition().indivisible);
     let count = session.chosen.len();
     let mut too_late = Vec::new();
@@ -91,7 +91,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
             continue;
         }
         let rest: f64 = session.chosen[index..].iter().map(|workload| weight(*workload)).sum();
-        // Passes of some tenths of a second would take minutes over all steps.
+        // Passes that take some tenths of a second would take minutes over all steps.
         let few_enough = workload.definition().indivisible && context.depth < Depth::Full;
         let steps = if few_enough { &few } else { &all };
         session.measure(context, index, weight(workload) / rest, |context, turn| {
@@ -108,7 +108,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     context.check()
 }
 
-/// A workload's weight in dividing the time: whole passes need more.
+/// A workload's weight for dividing the time: workloads with whole passes need more.
 fn weight(workload: &dyn Workload) -> f64 {
     if workload.definition().indivisible { 3.0 } else { 1.0 }
 }
@@ -177,7 +177,7 @@ fn measure_steps(context: &mut Context, turn: &Turn, steps: &[Step]) -> Result<(
         }
     }
     for (step, seen) in steps.iter().zip(seen) {
-        // An interrupted run preserves its steps, and does not report the others.
+        // An interrupted run preserves its completed steps, and does not report the missing steps.
         if seen.run.slices.is_empty() && context.stop.signal().is_some() || !seen.passes_checks(context, NAME)
         {
             continue;
@@ -188,7 +188,7 @@ fn measure_steps(context: &mut Context, turn: &Turn, steps: &[Step]) -> Result<(
                 .with_label(Label::Threads, step.cpus.len())
                 .with_label(Label::Placement, order.name());
             let throughput = seen.throughput(context.machine, place.clone());
-            // One result per place: this one was measured together with the other steps.
+            // There is one result per place; this one was measured together with the other steps, so it replaces any earlier one.
             context.measurements.retain(|m| m.metric != throughput.metric || m.labels != throughput.labels);
             context.push(throughput);
             if let (FillOrder::CoresFirst, [cpu]) = (order, &step.cpus[..]) {

@@ -20,7 +20,7 @@ const NAME: &str = "smt-yield";
 /// The workloads of the default run.
 const NORMAL: [&str; 3] = ["primes", "aes-256-ige", "flops"];
 
-/// Rounds, alternately in the order "one sibling, then all" and "all, then one sibling".
+/// Rounds, which alternate between the orders "one sibling, then all" and "all, then one sibling".
 const ROUNDS: usize = 7;
 
 /// Seconds for starting and ending the threads of a slice.
@@ -86,8 +86,8 @@ fn find_cores(machine: &Machine, cpus: &CpuList) -> Vec<Core> {
     cores.into_iter().filter(|(_, cpus)| cpus.len() > 1).map(|(core, cpus)| Core { core, cpus }).collect()
 }
 
-/// The lead CPU's core; if the user requested the measurement by name, also a distant one; in a full run, up to 6
-/// spread over the machine.
+/// The lead CPU's core; if the user requested the measurement by name, also a distant core; in a full run, up to 6
+/// cores spread over the machine.
 fn choose_cores(cores: &[Core], lead: Option<u32>, depth: Depth) -> Vec<Core> {
     let most = depth.pick_named(1, 1, 2, 6).min(cores.len());
     let first = lead
@@ -212,7 +212,7 @@ mod tests {
         assert_eq!((all.len(), all[3].cpus.clone()), (52, vec![3, 55]));
         let adjacent = made(8, |id| id / 4);
         assert_eq!(find_cores(&adjacent, &adjacent.allowed_cpus())[1].cpus, [4, 5, 6, 7]);
-        // One sibling of each core in use: nothing to compare.
+        // One sibling of each core is in use, so there is nothing to compare.
         assert!(find_cores(&apart, &(0..52).collect()).is_empty());
     }
 

@@ -1,5 +1,7 @@
 //! Time stolen from a busy thread: each CPU spins on the cycle counter, and a gap is time used by something else. A gap
-//! without an interrupt or context switch is caused below the kernel, by firmware or hypervisor.
+//! without an interrupt or context switch is caused below the kernel, by firmware or hypervisor. So is a long gap with a
+//! few interrupts, if the kernel did not count it as this thread's CPU time: the interrupts arrived while the vCPU was
+//! stopped.
 
 use std::time::{Duration, Instant};
 
@@ -24,6 +26,10 @@ const THRESHOLD_NS: f64 = 1_000.0;
 
 /// Length of the slices over which the share is computed; each slice is a sample.
 const PART: Duration = Duration::from_millis(50);
+
+/// If interrupts alone explain a gap, there is at least one for each such time; handlers and the work that they defer
+/// take less. Linux limits deferred work to 2 ms (MAX_SOFTIRQ_TIME), but this limit is hardly ever reached.
+const MOST_PER_INTERRUPT_NS: f64 = 500_000.0;
 
 /// If reading /proc/interrupts takes longer (hundreds of CPUs), it is read once per slice instead of after each gap.
 const SLOW_READING: Duration = Duration::from_micros(300);
@@ -157,6 +163,9 @@ fn spin(member: thread_group::Member, rate: f64, (duration, scanned): Durations,
     member.wait();
     let root = Root::live();
     let mut smis = smi_count(&root, member.cpu);
+    // The CPU time of a thread excludes steal time (CONFIG_PARAVIRT_TIME_ACCOUNTING).
+    let off_cpu_ns = || Some(monotonic_ns() as f64 - os::thread_cpu_ns()?);
+    let mut off_cpu = off_cpu_ns();
     let end = member.start + duration;
     // At least one slice, because a thread that had no CPU until the end has lost even more time.
     while (seen.parts.is_empty() || Instant::now() < end) && stop.signal().is_none() {
@@ -180,7 +189,14 @@ fn spin(member: thread_group::Member, rate: f64, (duration, scanned): Durations,
                     let happened = events.zip(now).map(|(before, now)| now != before);
                     cause = happened.map_or(cause, |any| if any { Cause::Os } else { Cause::Below });
                     switched = now.map(|now| now.1) > events.map(|before| before.1);
-                    events = now;
+                    let counts = events.zip(now);
+                    let interrupts = counts.map_or(0, |(before, now)| now.0.saturating_sub(before.0));
+                    let off = off_cpu_ns();
+                    let lost = off.zip(off_cpu).map_or(0.0, |(now, before)| now - before);
+                    if !switched && is_stopped(ns, interrupts, lost) {
+                        cause = Cause::Below;
+                    }
+                    (events, off_cpu) = (now, off);
                 }
                 let smi = smis.and_then(|before| smi_count(&root, member.cpu)?.checked_sub(before));
                 smis = smis.zip(smi).map(|(before, more)| before + more);
@@ -218,6 +234,12 @@ fn spin(member: thread_group::Member, rate: f64, (duration, scanned): Durations,
         seen.parts.push(part);
     }
     seen
+}
+
+/// Whether the CPU was stopped during most of a gap without a switch, given the number of interrupts and the time that
+/// the kernel did not count as CPU time of this thread.
+fn is_stopped(ns: f64, interrupts: u64, lost: f64) -> bool {
+    lost > ns / 2.0 && ns > interrupts as f64 * MOST_PER_INTERRUPT_NS
 }
 
 /// Time stolen from a thread that never sleeps, as shares of its time.
@@ -381,6 +403,17 @@ mod tests {
         seen.parts[0].gaps.push(gap(1.0));
         assert_eq!(seen.shares().map(|shares| (shares.os, shares.below)), Some((None, None)));
         assert_eq!(Seen::default().shares(), None);
+    }
+
+    #[test]
+    fn a_long_gap_with_one_interrupt_is_a_stopped_cpu_if_it_was_no_cpu_time() {
+        assert!(is_stopped(20e6, 1, 19.9e6) && is_stopped(2e6, 3, 1.9e6));
+        assert!(!is_stopped(20e6, 1, 0.0), "a kernel that counts it as CPU time ran");
+        assert!(
+            !is_stopped(20e6, 100, 19.9e6),
+            "a storm of interrupts, with their time accounted separately"
+        );
+        assert!(!is_stopped(40e3, 1, 39e3), "an ordinary timer interrupt");
     }
 
     #[test]

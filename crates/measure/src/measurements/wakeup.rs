@@ -1,6 +1,6 @@
-//! Wake-up latency, measured as by cyclictest: absolute timers, one thread per CPU; on the machine as is, with idle
-//! states disabled, and tuned; under SCHED_OTHER and, if allowed, SCHED_FIFO. Missed periods are counted, and a second
-//! set of percentiles is corrected for them.
+//! Wake-up latency, measured as by cyclictest: absolute timers, and one thread per CPU. It is measured on the machine
+//! as is, with idle states disabled, and tuned; under SCHED_OTHER and, if allowed, SCHED_FIFO. Missed periods are
+//! counted, and a second set of percentiles is corrected for them.
 
 use std::io;
 use std::time::Duration;
@@ -48,8 +48,8 @@ struct Setting {
 }
 
 impl Setting {
-    /// All settings; the settings of SCHED_FIFO are last. A real-time thread has no timer slack, so `awake` is equivalent
-    /// to tuned for such a thread.
+    /// All settings; those with SCHED_FIFO are last. A real-time thread has no timer slack, so `Awake` is equivalent to
+    /// `All` for such a thread.
     fn all(priority: u8) -> Vec<Setting> {
         let other = [Tuned::Nothing, Tuned::Awake, Tuned::All].map(|tuned| Setting { priority: 0, tuned });
         let fifo = [Tuned::Nothing, Tuned::All].map(|tuned| Setting { priority, tuned });
@@ -142,7 +142,7 @@ pub(crate) const WAKEUP: Measure = Measure {
         denied.then(|| Coverage::degraded(NAME, why).with_remedy(os::fifo_remedy()))
     },
     budget: |_, cpus, depth| Budget {
-        // The last second of these runs with a trace.
+        // The last second of these settings runs with a trace.
         seconds: depth.pick(1.2, 8.6, 61.0) + cpus.len() as f64 * depth.pick(0.25e-3, 0.5e-3, 1e-3),
         bytes: 0,
     },
@@ -178,7 +178,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
             if ended.is_err() {
                 break 'rounds;
             }
-            // In effect as long as the file is open; closing it, even by exiting, ends the request.
+            // The request is in effect as long as the file is open; closing the file, even by exiting, ends it.
             let held = (setting.tuned != Tuned::Nothing).then(|| os::hold_idle_states(0));
             let taken = thread_group::run(&cpus, |member| {
                 run_cycles(member, *setting, wakeups, cycles, PATIENCE, context.stop)
@@ -326,7 +326,7 @@ fn run_cycles(
         }
         next += interval;
         while now > next {
-            // cyclictest silently drops these; each is a wake-up that never occurred.
+            // Each missed period is a wake-up that never occurred; cyclictest silently drops them.
             next += interval;
             seen.missed += 1;
         }
@@ -381,7 +381,7 @@ fn publish(context: &mut Context, setting: Setting, cpus: &[u32], seen: &[Seen])
     }
 }
 
-/// Saves the samples' halves, which show how well the result is repeated, and their distribution if wanted.
+/// Saves the samples' halves, which show how repeatable the result is, and, if requested, their distribution.
 fn keep(m: &mut Measurement, distribution: bool) {
     if distribution {
         m.distribution = make_distribution(&m.samples);

@@ -1,4 +1,4 @@
-//! Tests the function and the cost of a placement check.
+//! Tests the results and the cost of a placement check.
 
 use super::*;
 
@@ -28,7 +28,7 @@ fn the_page_is_one_cycle_through_all_lines() {
     let mut at = page.start().cast_const();
     for _ in 0..lines {
         assert!(seen.insert(at as usize));
-        // SAFETY: each line of the page holds the address of another.
+        // SAFETY: each line of the page contains the address of another line.
         at = unsafe { at.cast::<*const u8>().read() };
     }
     assert_eq!((at, seen.len()), (page.start().cast_const(), lines));
@@ -39,7 +39,7 @@ fn a_look_at_this_machine_answers_for_each_pair_or_says_that_it_did_not() {
     let machine = machine::inspect(&machine::Root::live()).machine;
     let cpus: CpuList = machine.allowed_cpus().iter().take(4).collect();
     let Some(mut looker) = Looker::new(&machine, &cpus) else { return };
-    // Other tests keep the CPUs busy, so a side may not run.
+    // Other tests keep the CPUs busy, so one side may not run.
     let looks: Vec<Look> = (0..20).map(|_| looker.look(false)).collect();
     let n = cpus.len();
     assert!(looks.iter().all(|look| look.line_ns.len() == n * (n - 1) / 2 && look.took_ms > 0.0));
@@ -58,7 +58,7 @@ fn one_cpu_has_nothing_to_look_at() {
 fn cpus_that_are_not_there_have_no_answer_and_nobody_waits_long() {
     let machine = machine::inspect(&machine::Root::live()).machine;
     let Some(here) = machine.allowed_cpus().first() else { return };
-    // CPUs that went offline or were removed by a cpuset: threads cannot be pinned to them.
+    // CPUs that went offline or were removed from the cpuset: threads cannot be pinned to them.
     let mut looker = Looker::new(&machine, &[here, 4000, 4001].into_iter().collect()).unwrap();
     let look = looker.look(false);
     assert_eq!((look.line_ns, look.contended), (vec![None; 3], Vec::new()));
@@ -107,7 +107,7 @@ fn near_pairs_of_a_sample_lead_to_all_that_are_alike() {
 fn a_look_has_a_bound_whoever_does_not_run() {
     let ms = |cpus| longest(cpus).as_secs_f64() * 1e3;
     assert!(ms(16) <= 15.0 && ms(128) <= 100.0, "{} and {}", ms(16), ms(128));
-    assert!((2..128).all(|cpus| ms(cpus) <= ms(cpus + 1)), "more CPUs take no less");
+    assert!((2..128).all(|cpus| ms(cpus) <= ms(cpus + 1)), "more CPUs never take less time");
     // The blocks of a pair, even between packages, take less time than the wait for a side that does not run.
     assert!(Duration::from_nanos(250) * (2 * (WARM_UP + ROUNDS * BLOCKS)) as u32 <= WAIT);
 }
@@ -118,7 +118,7 @@ fn looks_keep_to_their_share_of_a_run() {
     let Some(looker) = Looker::new(&machine, &machine.allowed_cpus().iter().take(2).collect()) else {
         return;
     };
-    // A run that has just started, without known times, has no time for a check.
+    // A run that has just started and has no known times has no time for a check.
     let mut looker = looker;
     looker.began = Instant::now();
     looker.look_when_due(false);

@@ -1,5 +1,5 @@
-//! System calls: the wait reasons of threads in them, and the kernel's activity. The kernel shows only a number, whose meaning
-//! depends on the instruction set of the calling program.
+//! System calls: the reasons why threads wait in them, and what the kernel does in them. The kernel shows only a
+//! number, whose meaning depends on the instruction set of the calling program.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -9,12 +9,12 @@ use std::sync::LazyLock;
 use record::diagnosis::BoundKind;
 use strum::IntoStaticStr;
 
-/// Wait reasons of threads, in order of precedence: if several threads of a command wait, the first of these reasons is
-/// the cause, because the other threads wait for the threads that it blocks.
+/// Wait reasons of threads, in order of precedence. If several threads of a command wait, the first of these reasons is
+/// the cause, because the other threads wait for the threads blocked for that reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum Waiting {
-    /// A disk.
+    /// An access to a disk.
     Disk,
     /// A write of data to a disk (sync).
     Fsync,
@@ -23,11 +23,11 @@ pub enum Waiting {
     Uninterruptible,
     /// A read of memory contents from a disk.
     Faults,
-    /// A socket.
+    /// Activity on a socket.
     Network,
-    /// A user at a terminal.
+    /// Input from a user at a terminal.
     Terminal,
-    /// Another process, connected with a pipe.
+    /// Another process at the other end of a pipe.
     Pipe,
     /// The end of a requested sleep.
     Sleep,
@@ -40,12 +40,12 @@ pub enum Waiting {
     Lock,
     /// The exit of a child process.
     Child,
-    /// Something else.
+    /// Another reason, or an unknown one.
     Unknown,
 }
 
 impl Waiting {
-    /// Whether it is a lock, or may be one.
+    /// Whether the reason is a lock, or may be one.
     pub(super) fn is_a_lock(self) -> bool {
         matches!(self, Waiting::Mutex | Waiting::Lock)
     }
@@ -67,7 +67,7 @@ pub(crate) enum Call {
     OnAFile,
     /// Events on as many files as the first argument specifies; a sleep if that is 0.
     Select,
-    /// The same with the number in the second argument.
+    /// The same as `Select`, with the number in the second argument.
     Poll,
 }
 
@@ -114,7 +114,7 @@ impl Machine {
 
 /// A system call.
 pub(crate) struct Known {
-    /// Its name.
+    /// The name of the system call.
     pub name: &'static str,
     /// The reason for its wait, if it waits.
     pub(crate) waits: Option<Call>,

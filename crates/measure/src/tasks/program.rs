@@ -32,8 +32,8 @@ impl Program {
         Some(if waiting == Waiting::Lock && is_go() { Waiting::Unknown } else { waiting })
     }
 
-    /// Whether a process runs a Go program, according to the section names of its file. Waits of goroutines are
-    /// invisible to the kernel, and idle threads park on a futex, which is not a lock.
+    /// Whether a process runs a Go program, according to the section names of its file. The kernel cannot see waits of
+    /// goroutines, and idle threads park on a futex that is not a lock.
     fn is_go(pid: i32) -> bool {
         let names = || {
             let file = File::open(format!("/proc/{pid}/exe")).ok()?;

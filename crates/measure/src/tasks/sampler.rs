@@ -12,7 +12,7 @@ use super::turns::{Key, Turns};
 use super::waiting;
 use os::child;
 
-/// Commands that end before this time are not sampled, because start-up dominates them.
+/// Commands that end before this time are not sampled, because start-up dominates their duration.
 pub const FIRST: Duration = Duration::from_millis(20);
 /// Maximum time between two samples, regardless of their cost.
 const MOST_BETWEEN: Duration = Duration::from_secs(5);
@@ -22,7 +22,7 @@ const MOST_KEPT: usize = 20_000;
 /// Maximum number of ready threads whose system call is read per sample.
 const MOST_READY_ASKED: usize = 4;
 
-/// Time after which running threads are assumed to have run since the processes were found.
+/// Time after which all threads of new processes are sampled once: by then, every running thread has used CPU time.
 const UNKNOWN: Duration = Duration::from_millis(400);
 
 /// The limits of sampling.
@@ -75,8 +75,8 @@ pub struct Sampler {
     /// Our command, whose orphaned descendants become our children.
     child: Option<i32>,
     first: bool,
-    /// The time by which all threads will have been sampled once, if there are many. Until then, it is unknown which
-    /// threads run.
+    /// The time by which all threads will have been sampled once, if there are many of them. Until then, it is unknown
+    /// which threads run.
     all_at: Option<Instant>,
     threads: HashMap<Key, Thread>,
     turns: Turns,
@@ -250,7 +250,7 @@ impl Sampler {
         let thread = self.threads.entry(key).or_insert_with(|| Thread::new(pid, tid));
         let (on_cpu, slices, known) = (thread.on_cpu_ns, thread.slices, thread.cpu.is_some());
         if thread.refresh(self.effort.moves) {
-            // Nothing for a thread with a reused TID.
+            // Zero for a thread whose TID was reused.
             let grown = thread.on_cpu_ns.saturating_sub(on_cpu);
             let again = known && thread.slices > slices;
             // A thread that has not run has not started any process.
@@ -272,8 +272,8 @@ impl Sampler {
         match state {
             'R' => {
                 look.active += 1;
-                // A thread that waits occasionally may have started to wait, but hardly any sample observes the wait if
-                // other tasks use the CPUs.
+                // A thread that waits occasionally may have begun to wait, but if other tasks use the CPUs, hardly any
+                // sample observes the wait.
                 if again && look.asked < MOST_READY_ASKED {
                     look.asked += 1;
                     self.syncs += u64::from(waiting::is_in_sync(pid, tid, Machine::of_process(pid)));
@@ -326,7 +326,7 @@ impl Sampler {
             let (ran_lately, others) = self.turns.next(self.effort.threads, all);
             ran_lately.into_iter().for_each(|key| self.visit(key, &mut look));
             for key in others {
-                // For most threads, one file shows that they have not run.
+                // For most threads, a single file shows that they have not run.
                 if let Some(thread) = self.threads.get_mut(&key)
                     && thread.is_as_it_was()
                 {
@@ -338,7 +338,7 @@ impl Sampler {
             }
         }
         let Look { active, sleepers, busiest, .. } = look;
-        // Between its end and the notification, there is nothing to observe.
+        // Between the end of the command and its notification, there is nothing to observe.
         if active == 0 && sleepers.is_empty() {
             return;
         }
@@ -403,7 +403,7 @@ mod tests {
         let before = Had::read(pid, pid);
         let mut sampler = Sampler::of_processes(&[pid], Effort { threads: 16, ..Effort::BESIDE });
         let (mut on_cpu, mut others) = (0, HashSet::new());
-        // The first samples show which of them run.
+        // The first samples determine which of the threads run.
         for time in 0..8 {
             for _ in 0..3 {
                 sampler.tick();
@@ -435,7 +435,7 @@ mod tests {
         sampler.turns.begin_anew();
         sampler.tick();
         sampler.take();
-        assert!(sampler.threads.is_empty(), "what has ended is kept");
+        assert!(sampler.threads.is_empty(), "ended processes are still listed");
     }
 
     #[test]
@@ -457,7 +457,7 @@ mod tests {
         assert!(again(&seen) >= 5 && seen.looks.all > 0, "{seen:?}");
         assert!(
             seen.waits.values().all(|waits| waits.threads <= seen.looks.all),
-            "who never ran is asked: {seen:?}"
+            "wait reasons of threads that never ran were determined: {seen:?}"
         );
         sampler.tick();
         assert!(sampler.take().0.threads.is_empty());

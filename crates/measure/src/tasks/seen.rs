@@ -14,7 +14,7 @@ pub(super) struct Sleeper {
     pub(super) pid: i32,
     pub(super) tid: i32,
     pub(super) state: char,
-    /// Whether it had been on a CPU since the previous sample.
+    /// Whether the thread had been on a CPU since the previous sample.
     pub(super) again: bool,
 }
 
@@ -31,7 +31,7 @@ pub struct Seen {
     pub locks: Option<LockWaits>,
     /// The observed threads; the threads with the most CPU time come first.
     pub threads: Vec<Thread>,
-    /// Threads without a current sample: at their last sample, they waited and had not run since the sample before.
+    /// Threads not sampled this time: at their last sample, they were waiting and had not run since the sample before.
     pub resting: usize,
     /// Maximum number of threads in one sample.
     pub most_threads: usize,

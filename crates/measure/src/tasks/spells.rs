@@ -17,7 +17,7 @@ const MEETS: u64 = 3;
 /// The waits of one thread, from its samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Spells {
-    /// Number of times that it had been scheduled onto a CPU at the last sample.
+    /// The number of times that the thread had been scheduled onto a CPU at the last sample.
     slices: Option<u64>,
     /// CPU time plus ready time until the first sample, until the first sample before which it had run, and until the
     /// last sample, ns.
@@ -32,7 +32,7 @@ pub(crate) struct Spells {
     waited: u64,
     lock: u64,
     mutex: u64,
-    /// Whether it has waited for a lock since it last ran, and the number of such waits that ended.
+    /// Whether the thread has waited for a lock since it last ran, and the number of such waits that ended.
     in_lock: bool,
     ended: u64,
 }
@@ -62,7 +62,7 @@ impl Spells {
         self.mutex += u64::from(waiting == Waiting::Mutex);
     }
 
-    /// Whether it was observed running.
+    /// Whether the thread was observed running.
     pub(super) fn ran(&self) -> bool {
         self.first_run.is_some()
     }
@@ -124,19 +124,19 @@ mod tests {
         let joins = thread(&[(0, 1, lock), (5, 2, lock), (5, 2, lock), (5, 2, lock), (6, 3, None)]);
         assert_eq!((joins.blocked_ns, joins.ended), (299 * MS, 2));
         assert_eq!(longest([(1, &joins)].into_iter()), None);
-        // Parked all the time; woken once; parked in a mutex.
+        // A thread parked all the time; a thread woken once; a thread parked in a mutex.
         let parked = thread(&[(5, 1, lock); 5]);
         let woken = thread(&[(0, 1, lock), (1, 2, lock), (1, 2, lock), (1, 2, lock)]);
         let stuck = thread(&[(0, 1, mutex); 4]);
         let other = thread(&[(0, 1, None), (100, 1, None), (200, 1, None)]);
         assert!(!parked.ran() && woken.ran() && woken.blocked_ns == 0);
         assert_eq!(longest([(1, &parked), (1, &woken), (1, &other)].into_iter()), None);
-        // Of two processes, the one that waited counts; the threads of the other do not.
+        // Of two processes, the one whose threads waited counts; the threads of the other do not.
         let waits = longest([(1, &runs), (1, &parked), (2, &other)].into_iter()).unwrap();
         assert_eq!((waits.blocked, waits.mutex, waits.active, waits.stuck), (0.25, 0.25, 0.06, 0));
         let waits = longest([(1, &parked), (2, &stuck), (2, &stuck)].into_iter()).unwrap();
         assert_eq!((waits.blocked, waits.active, waits.stuck), (0.0, 0.0, 2));
-        // The rest is another interval.
+        // The remaining samples belong to another interval.
         let mut again = runs;
         again.restart();
         assert_eq!(longest([(1, &again)].into_iter()), None);

@@ -11,19 +11,19 @@ use os::procfs::{Stat, TICK_NS, schedstat};
 /// Observations of one thread, up to its last sample.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Thread {
-    /// Its process's PID.
+    /// The PID of the thread's process.
     pub pid: i32,
-    /// Its TID.
+    /// The thread's TID.
     pub tid: i32,
-    /// Its name in the kernel.
+    /// The thread's name in the kernel.
     pub name: String,
     /// Nanoseconds on a CPU.
     pub on_cpu_ns: u64,
-    /// Ticks of 10 ms that found it in user mode and in the kernel.
+    /// Number of 10 ms ticks that occurred while it was in user mode, and while it was in the kernel.
     pub ticks: (u64, u64),
     /// Nanoseconds ready to run and waiting for a CPU.
     pub runnable_ns: u64,
-    /// Number of times that it was scheduled onto a CPU, which is the count of its context switches.
+    /// Number of times that it was scheduled onto a CPU, which equals the number of its context switches.
     pub slices: u64,
     /// Number of times the kernel moved it to another CPU, if the kernel reports it (CONFIG_SCHED_DEBUG).
     pub migrations: Option<u64>,
@@ -34,7 +34,7 @@ pub struct Thread {
     /// The time of its last sample, and its start time, because its TID may be reused.
     pub(crate) last: Option<Instant>,
     pub(crate) started: Option<u64>,
-    /// Its usage before the observation or before its values were last taken.
+    /// The thread's usage before the observation or before its values were last taken.
     pub(crate) had: Had,
     /// The waits that blocked it between its runs.
     pub(crate) spells: Spells,
@@ -42,11 +42,11 @@ pub struct Thread {
     pub(crate) involuntary: Option<u64>,
     /// The processes that it started, as listed by the kernel.
     pub(crate) children: Vec<i32>,
-    /// Number of its samples.
+    /// Number of samples of the thread.
     pub looks: u64,
-    /// Its last CPU.
+    /// The CPU on which the thread last ran.
     pub cpu: Option<u32>,
-    /// Its state at the last sample: R running or ready, S waiting, D waiting for a disk, T stopped, Z ended.
+    /// The thread's state at the last sample: R running or ready, S waiting, D waiting for a disk, T stopped, Z ended.
     pub state: char,
 }
 
@@ -70,7 +70,7 @@ pub struct Had {
     pub switches: (u64, u64),
     /// Page faults without and with I/O.
     pub faults: (u64, u64),
-    /// Ticks of 10 ms that found it in user mode and in the kernel.
+    /// Number of 10 ms ticks that occurred while it was in user mode, and while it was in the kernel.
     pub ticks: (u64, u64),
     /// Migrations to other CPUs.
     pub migrations: u64,
@@ -209,12 +209,12 @@ impl Thread {
         self.spells.restart();
     }
 
-    /// Its involuntary switches since the last call.
+    /// The thread's involuntary switches since the last call.
     pub(super) fn take_involuntary_switches(&mut self) -> u64 {
         if self.slices <= self.had.slices {
             return 0;
         }
-        // An exited thread has none; unknown switches occurred earlier.
+        // An exited thread has no switches; unknown switches occurred earlier.
         let now = involuntary_switches(self.pid, self.tid);
         let before = self.involuntary.replace(now).unwrap_or(now);
         now.saturating_sub(before)
@@ -281,9 +281,9 @@ mod tests {
         };
         let known = look(Thread::since(1, 1, had), 100_000, 25_000);
         assert_eq!(known.blocked_ns, 100_000 - 20_000 - 2_000);
-        // A thread that was always on a CPU may have slightly more CPU time, because the kernel's clock differs.
+        // A thread that was always on a CPU may have slightly more CPU time, because the kernel uses a different clock.
         assert_eq!(look(known, 100_000, 500_000).blocked_ns, 0);
-        // For a thread that appeared meanwhile, it counts from the first sample on.
+        // For a thread that appeared in the meantime, time counts from the first sample on.
         let new = look(Thread::new(1, 2), 50_000, 20_000);
         assert_eq!(new.blocked_ns, 0);
         assert_eq!(look(new, 90_000, 30_000).blocked_ns, 30_000);

@@ -110,7 +110,7 @@ mod tests {
             looks += 1;
         }
         assert_eq!((others.len(), looks), (999, 63));
-        // If more threads run than one sample covers, all get a turn within several samples.
+        // If more threads run than one sample covers, each thread gets a turn within several samples.
         all.iter().for_each(|key| turns.note(*key, true));
         turns.begin(all, 16);
         let mut ran = HashSet::new();

@@ -64,7 +64,7 @@ const FILES: [(&str, Waiting); 6] = [
 ];
 
 /// Kernel functions in which threads sleep, by parts of their names. Locks include those of an address space or a
-/// directory. For a page, it is unknown whether it is read or written back.
+/// directory. For a page wait, it is unknown whether the page is being read or written back.
 const FUNCTIONS: [(Waiting, &str); 10] = [
     (Waiting::Lock, "futex rwsem_down"),
     (Waiting::Sleep, "nanosleep"),
@@ -150,8 +150,8 @@ mod tests {
         let futex = |operation, expected| {
             find_by_call(Machine::X86, (202, 0x7f, operation, expected), |_| None).unwrap()
         };
-        // A mutex of glibc, of Rust, and one with priority inheritance; a condition variable of glibc, and a joined
-        // thread.
+        // A mutex in glibc, a mutex in Rust, and one with priority inheritance; then a condition variable in glibc, and
+        // a joined thread.
         for (operation, expected) in [(0x80, 2), (0x89, 2), (0x86, 0)] {
             assert_eq!(futex(operation, expected), Waiting::Mutex);
         }

@@ -1,4 +1,4 @@
-//! `aes-256-ige`: table-based AES-256 in IGE mode, as in OpenSSL 1.1's `aes-256 ige`. It does lookups in the
+//! `aes-256-ige`: table-based AES-256 in IGE mode, as in OpenSSL 1.1's `aes-256 ige`. It does lookups in tables in the
 //! first-level cache, and each block waits for the previous one.
 
 use kernels::aes_ige::{BLOCK, Key, encrypt};
@@ -7,7 +7,7 @@ use record::{Template, Text, Unavailable, text};
 use super::loops::checked;
 use super::workload::{Definition, Site, Worker, Workload, iterations_a_round};
 
-/// See the module.
+/// The workload that this module describes.
 pub(crate) struct Aes256Ige;
 
 /// Bytes of a message: a size that every version of `openssl speed` measures, and at which all published rates have
@@ -26,7 +26,7 @@ fn count_up() -> [u8; 32] {
 
 impl Workload for Aes256Ige {
     fn definition(&self) -> Definition {
-        let work = Template { code: "work-aes-256-ige", words: "B" };
+        let work = Template::new("work-aes-256-ige", "B");
         Definition { bytes: 2 * MESSAGE as u64, ..Definition::new("aes-256-ige", work) }
     }
 

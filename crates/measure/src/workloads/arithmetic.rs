@@ -1,12 +1,12 @@
-//! Checks a CPU's multiply-adds, on every lane of each vector width, against results computed with
-//! exact fractions. The timed loops discard their results; this check verifies `flops`.
+//! Checks a CPU's multiply-adds, on every lane of each vector width, against exact results computed with fractions. The
+//! timed loops discard their results, so this check verifies `flops`.
 
 use super::workload::WrongResult;
 use kernels::Variant;
 use record::{Template, text};
 
-/// Multipliers of the even and the odd steps, and the addend: values used in the timed loops, with equally many set and
-/// clear bits in their significands.
+/// Multipliers of the even and the odd steps, and the addend: values used in the timed loops, with equal numbers of set
+/// and clear bits in their significands.
 const FACTORS: [f64; 2] = [1.482_513_370_718, 0.607_197_325_841];
 const TERM: f64 = 0.373_141_592_653;
 
@@ -28,7 +28,7 @@ const FUSED: [u64; 8] = [
     0x4010_e762_1293_4bc1,
 ];
 
-/// The same if multiplication and addition are rounded separately.
+/// The final bits of each lane if multiplication and addition are rounded separately.
 #[cfg(any(target_arch = "x86_64", test))]
 const APART: [u64; 8] = [
     0x400e_ca25_82b2_993d,
@@ -95,7 +95,7 @@ mod x86 {
 
     #[target_feature(enable = "avx512f")]
     pub(crate) fn avx512() -> [f64; 8] {
-        // SAFETY: a vector is its lanes.
+        // SAFETY: a vector is an array of its lanes.
         let mut x: __m512d = unsafe { transmute(start::<8>()) };
         for step in 0..STEPS {
             x = _mm512_fmadd_pd(x, _mm512_set1_pd(FACTORS[step % 2]), _mm512_set1_pd(TERM));
@@ -106,7 +106,7 @@ mod x86 {
 
     #[target_feature(enable = "avx2,fma")]
     pub(crate) fn avx2() -> [f64; 4] {
-        // SAFETY: a vector is its lanes.
+        // SAFETY: a vector is an array of its lanes.
         let mut x: __m256d = unsafe { transmute(start::<4>()) };
         for step in 0..STEPS {
             x = _mm256_fmadd_pd(x, _mm256_set1_pd(FACTORS[step % 2]), _mm256_set1_pd(TERM));
@@ -116,7 +116,7 @@ mod x86 {
     }
 
     pub(crate) fn sse2() -> [f64; 2] {
-        // SAFETY: a vector is its lanes; every x86-64 CPU has SSE2.
+        // SAFETY: a vector is an array of its lanes; every x86-64 CPU has SSE2.
         unsafe {
             let mut x: __m128d = transmute(start::<2>());
             for step in 0..STEPS {
@@ -131,7 +131,7 @@ mod x86 {
 fn neon() -> [f64; 2] {
     use std::arch::aarch64::{float64x2_t, vdupq_n_f64, vfmaq_f64};
     use std::mem::transmute;
-    // SAFETY: a vector is its lanes; Linux programs on aarch64 have NEON.
+    // SAFETY: a vector is an array of its lanes; Linux programs on aarch64 have NEON.
     unsafe {
         let mut x: float64x2_t = transmute(start::<2>());
         for step in 0..STEPS {

@@ -1,7 +1,7 @@
 //! The arrays of streaming workloads: the parts of all CPUs, redistributed among the CPUs of each group.
 //!
-//! A thread that has its node to itself walks the parts of all CPUs of that node, because its own part would fit in the
-//! caches of a large machine.
+//! A thread that is the only one on its node walks the parts of all CPUs of that node, because its own part would fit
+//! in the caches of a large machine.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

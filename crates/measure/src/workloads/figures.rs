@@ -66,7 +66,7 @@ impl<'a> Seen<'a> {
             let apart = declared.value() / counted.value() - 1.0;
             if apart.abs() > AGREEMENT {
                 let why = text!(
-                    "hardware counters show {counted} instructions per cycle, off by {apart}: their cycles or the measured clock are wrong",
+                    "PMU shows {counted} IPC, off by {apart}: counted cycles or measured clock wrong",
                     counted = format!("{:.3}", counted.value()),
                     apart = Value::Share(apart.abs())
                 );

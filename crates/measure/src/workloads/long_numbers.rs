@@ -17,7 +17,7 @@ pub(super) struct LongNumber {
     limbs: fn() -> (usize, usize),
     /// Computes the number; returns its number of limbs.
     compute: fn(&mut [Limb], &mut [Limb]) -> usize,
-    /// Its remainder modulo 2^61 - 1.
+    /// The number's remainder modulo 2^61 - 1.
     rest: u64,
     wrong: Template,
 }
@@ -25,25 +25,22 @@ pub(super) struct LongNumber {
 pub(super) static LONG_NUMBERS: [LongNumber; 2] = [
     LongNumber {
         name: "bignum-power",
-        work: Template { code: "work-bignum-power", words: "7^999999 computed" },
+        work: Template::new("work-bignum-power", "7^999999 computed"),
         limbs: bignum::power_limbs,
         compute: |result, scratch| bignum::power(POWER.0, POWER.1, result, scratch),
         rest: POWER_CHECK,
-        wrong: Template {
-            code: "workload-power-wrong",
-            words: "7^999999 modulo 2^61 - 1 is {rest}, expected {right}",
-        },
+        wrong: Template::new("workload-power-wrong", "7^999999 modulo 2^61 - 1 is {rest}, expected {right}"),
     },
     LongNumber {
         name: "pi",
-        work: Template { code: "work-pi", words: "5,000 digits of pi computed" },
+        work: Template::new("work-pi", "5,000 digits of pi computed"),
         limbs: || bignum::pi_limbs(PI_DIGITS),
         compute: |result, scratch| bignum::pi(PI_DIGITS, result, scratch),
         rest: PI_CHECK,
-        wrong: Template {
-            code: "workload-pi-wrong",
-            words: "5,000 digits of pi modulo 2^61 - 1 are {rest}, expected {right}",
-        },
+        wrong: Template::new(
+            "workload-pi-wrong",
+            "5,000 digits of pi modulo 2^61 - 1 are {rest}, expected {right}",
+        ),
     },
 ];
 

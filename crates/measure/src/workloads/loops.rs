@@ -1,5 +1,5 @@
-//! `nop` and `cpu-bound`: loops of instructions that do nothing. Also contains workers for loops without results, and
-//! for work with a check after each round.
+//! `nop` and `cpu-bound`: loops of nops. Also contains workers for loops without results, and for work with a check
+//! after each round.
 //!
 //! The IPC of `nop` is the number of instructions that a core can issue per cycle. `cpu-bound` is the loop of three
 //! nops that published comparisons use to show a core's speed without any waiting.
@@ -19,10 +19,10 @@ pub(super) struct NopLoop {
 }
 
 pub(super) static LOOPS: [NopLoop; 2] = [
-    NopLoop { name: "nop", work: Template { code: "work-nop", words: "nop" }, chain: NOPS },
+    NopLoop { name: "nop", work: Template::new("work-nop", "nop"), chain: NOPS },
     NopLoop {
         name: "cpu-bound",
-        work: Template { code: "work-cpu-bound", words: "round of a loop of three nops" },
+        work: Template::new("work-cpu-bound", "round of a loop of three nops"),
         chain: CPU_BOUND,
     },
 ];

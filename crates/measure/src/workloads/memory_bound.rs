@@ -6,7 +6,7 @@ use record::{Template, Unavailable, text};
 use super::loops::instructions_each;
 use super::workload::{Definition, Site, Worker, Workload, WrongResult, iterations_a_round};
 
-/// See the module.
+/// The workload that this module describes.
 pub(crate) struct MemoryBound;
 
 /// Size of the line's page, which is separate so that no other thread's data is near the line.
@@ -17,7 +17,7 @@ const CONTENT: u8 = 0x5a;
 
 impl Workload for MemoryBound {
     fn definition(&self) -> Definition {
-        let work = Template { code: "work-memory-bound", words: "cache line flushed and loaded again" };
+        let work = Template::new("work-memory-bound", "cache line flushed and loaded again");
         Definition { bytes: 2 * PAGE as u64, ..Definition::new("memory-bound", work) }
     }
 

@@ -1,6 +1,6 @@
-//! `page-faults`: touches fresh memory page by page and frees it, as in allocators, process starts and buffer pools.
-//! All threads share one address space, so their common loss is due to the kernel's lock on it, and to the hypervisor's
-//! lock on the guest's memory.
+//! `page-faults`: touches fresh memory page by page and frees it, as allocators, starting processes and buffer pools
+//! do. All threads share one address space, so the slowdown with several threads is due to the kernel's lock on that
+//! address space, and to the hypervisor's lock on the guest's memory.
 
 use os::mapping::{HUGE, Mapping, Page};
 use record::{Template, Text, Unavailable, text};
@@ -9,13 +9,13 @@ use super::loops::checked;
 use super::workload::{Definition, Site, Worker, Workload};
 use crate::reasons::NOT_MAPPED;
 
-/// See the module.
+/// The workload that this module describes.
 pub(crate) struct PageFaults;
 
 impl Workload for PageFaults {
     fn definition(&self) -> Definition {
-        let work = Template { code: "work-page-faults", words: "base page mapped, touched and unmapped" };
-        // A mapping reserves the same amount again for alignment to a huge page, without touching it.
+        let work = Template::new("work-page-faults", "base page mapped, touched and unmapped");
+        // A mapping reserves twice the memory, for alignment to a huge page, but touches only half of it.
         Definition { bytes: HUGE as u64, ..Definition::new("page-faults", work) }
     }
 

@@ -8,7 +8,7 @@ use kernels::primes::{KNOWN, LIMIT, count, instructions};
 
 use super::workload::{Definition, Site, Worker, Workload, WrongResult};
 
-/// See the module.
+/// The workload that this module describes.
 pub(crate) struct Primes;
 
 /// Numbers per chunk: 0.1 to 1 ms on any current core, because a number needs 68 divisions on average.
@@ -34,8 +34,8 @@ static PORTIONS: LazyLock<(Vec<Portion>, f64)> = LazyLock::new(|| {
     (portions, all)
 });
 
-/// Determines which numbers below `limit` are prime with the sieve of Eratosthenes, a different method than the verified
-/// one.
+/// Determines which numbers below `limit` are prime with the sieve of Eratosthenes, which differs from the verified
+/// method.
 fn sieve(limit: usize) -> Vec<bool> {
     let mut prime = vec![true; limit];
     prime.iter_mut().take(2).for_each(|p| *p = false);
@@ -49,7 +49,7 @@ fn sieve(limit: usize) -> Vec<bool> {
 
 impl Workload for Primes {
     fn definition(&self) -> Definition {
-        let work = Template { code: "work-primes", words: "primes below 1,000,000 counted" };
+        let work = Template::new("work-primes", "primes below 1,000,000 counted");
         Definition { pass: true, ..Definition::new("primes", work) }
     }
 

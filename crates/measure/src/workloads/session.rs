@@ -136,7 +136,7 @@ impl Session {
     ) -> Result<(), Halt> {
         context.check()?;
         let workload = self.chosen[index];
-        // Reserved as long as a later workload still needs arrays that do not exist yet.
+        // Time is reserved as long as a later workload still needs arrays that do not exist yet.
         let streams = self.chosen[index..].iter().any(|workload| workload.definition().streams);
         let to_make = !self.tried && streams && context.kept_arrays.is_none();
         let reserved = if to_make { array_seconds(context.depth) } else { 0.0 };

@@ -18,7 +18,7 @@ use os::Stop;
 /// A workload whose rounds are short spins, with errors injected by tests.
 #[derive(Default)]
 struct MadeUp {
-    /// The worker with this number (in order of preparation) ends its first round when the others have done six rounds.
+    /// The worker with this number (in order of preparation) ends its first round only after the others have done six rounds.
     waits: Option<usize>,
     /// The worker with this number panics in its third round.
     panics: Option<usize>,
@@ -40,7 +40,7 @@ struct Spinner {
 
 impl Workload for MadeUp {
     fn definition(&self) -> Definition {
-        Definition::new("made-up", Template { code: "work-made-up", words: "spin" })
+        Definition::new("made-up", Template::new("work-made-up", "spin"))
     }
 
     fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, Unavailable> {
@@ -167,11 +167,11 @@ fn a_triad_that_is_wrong_in_one_element_is_noticed() {
 fn loops_have_a_plausible_ipc_without_a_counter() {
     let stop = Stop::new();
     for name in ["nop", "cpu-bound", "primes"] {
-        // Where other tasks have the CPUs there may be no moment in which all worked.
+        // If other tasks keep the CPUs busy, there may be no time in which all workers ran.
         let visits = (0..50).map(|_| visit(find(name).unwrap(), 0.01, 5, &stop).0);
         let visit = visits.into_iter().find(|visit| !visit.slices.is_empty());
-        let visit = visit.unwrap_or_else(|| panic!("{name}: no slice in which all worked"));
-        // Alongside other tasks, the clock of one slice may have been read at a bad moment.
+        let visit = visit.unwrap_or_else(|| panic!("{name}: no slice in which all workers ran"));
+        // If other tasks ran, the clock of a slice may have been misread.
         let mut ipc: Vec<f64> = visit.slices.iter().map(|slice| slice.ipc.unwrap()).collect();
         ipc.sort_by(f64::total_cmp);
         // These tests run under emulation for aarch64, which removes nops.
@@ -187,7 +187,7 @@ fn who_is_done_early_works_on_until_the_last_is_done() {
     if cpus.len() < 2 {
         return;
     }
-    // The share is one round; the waiting worker completes it only if the other one continues to six rounds.
+    // The share is one round; the waiting worker completes it only if the other worker continues to six rounds.
     let workload = MadeUp { waits: Some(0), ..MadeUp::default() };
     let workers = WorkerPool::start(&workload, &machine, &cpus, None).unwrap();
     let incidents = Incidents::new(Root::live(), cpus.len());
@@ -198,14 +198,14 @@ fn who_is_done_early_works_on_until_the_last_is_done() {
 
 #[test]
 fn a_thread_that_dies_costs_the_step_and_hangs_nobody() {
-    // Where others have its CPU, its time may be over before its third round.
+    // If other tasks keep its CPU busy, the time may be over before the worker's third round.
     let tried = (0..50).map(|_| {
         let workload = MadeUp { panics: Some(0), ..MadeUp::default() };
         let (visit, cpus) = visit(&workload, 0.005, 4, &Stop::new());
         (workload, visit, cpus)
     });
     let dies = tried.into_iter().find(|(workload, ..)| workload.died.load(Ordering::Relaxed));
-    let (workload, visit, cpus) = dies.expect("it never came to its third round");
+    let (workload, visit, cpus) = dies.expect("the worker never reached its third round");
     assert_eq!((visit.lost, visit.slices.len()), (1, 0));
     with_context(|context| {
         let mut seen = Seen::new(&workload, cpus, None);
@@ -233,7 +233,7 @@ fn a_signal_ends_a_visit_in_the_middle_of_a_slice_and_keeps_what_was_whole() {
         workers.run_group(&cpus[..1], budget(0.02, 3_000), &incidents, &stop)
     });
     assert!(visit.slices.len() < 3_000);
-    assert!(!visit.slices.is_empty(), "whole slices before the signal are lost");
+    assert!(!visit.slices.is_empty(), "complete slices before the signal are lost");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::array_pool::{ArrayPool, Group};
 use super::workload::{Definition, Site, Worker, Workload, WrongResult};
 use crate::arrays::{CHUNK, widest_stream};
 
-/// See the module.
+/// The workload that this module describes.
 pub(crate) struct Triad;
 
 /// A CPU that lacks the vector instructions of all triad loops.
@@ -17,10 +17,7 @@ const NO_KERNEL: Template = Template::new("workload-triad-no-kernel", "no triad 
 
 impl Workload for Triad {
     fn definition(&self) -> Definition {
-        let work = Template {
-            code: "work-triad",
-            words: "byte of triad with regular stores, as STREAM counts them",
-        };
+        let work = Template::new("work-triad", "byte of triad with regular stores, as STREAM counts them");
         Definition { streams: true, ..Definition::new("triad", work) }
     }
 

@@ -55,14 +55,14 @@ impl TimeBudget {
 /// Log points per slice: enough to interpolate the work at both ends of the interval.
 const POINTS: f64 = 200.0;
 
-/// Maximum change of an unchanged clock: of the median thread's clock, and of any single thread's clock.
+/// Maximum change at which a clock counts as unchanged: for the median thread, and for any single thread.
 const CLOCK_MOVED: (f64, f64) = (0.01, 0.05);
 
-/// A thread that has completed its share continues for three times as long, plus this time, before it abandons the
-/// others. On a machine with twenty threads per CPU, a thread may have to wait for half a second.
+/// A thread that has completed its share continues for up to three times as long, plus this time, before it stops
+/// waiting for the others. On a machine with twenty threads per CPU, a thread may have to wait for half a second.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Minimum share of a slice on the CPU: below it, the thread shared its CPU, or the CPU was idle.
+/// Minimum share of a slice for which a thread must be on the CPU; below it, the thread shared its CPU, or the CPU was idle.
 const ON_CPU: f64 = 0.98;
 
 /// One slice of a visit, over all threads.
@@ -97,7 +97,7 @@ pub(crate) struct GroupRun {
 
 /// The workers of a workload, one per CPU.
 pub(crate) struct WorkerPool<'a> {
-    /// Their workload.
+    /// The workload of the workers.
     pub workload: &'a dyn Workload,
     workers: BTreeMap<u32, Mutex<Box<dyn Worker>>>,
     /// The core of each CPU.
@@ -221,7 +221,7 @@ impl<'a> WorkerPool<'a> {
         visit
     }
 
-    /// Sums up one slice of all threads; `None` if there was no time in which all worked.
+    /// Sums up one slice of all threads; `None` if there was no time in which all of them worked.
     fn slice(&self, parts: Vec<Part>) -> Option<Slice> {
         let clocks: Vec<f64> = parts.iter().map(|part| (part.clock.0 + part.clock.1) / 2.0).collect();
         // Cycles of this work, without the cycles of other tasks on the same CPU.

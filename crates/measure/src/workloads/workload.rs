@@ -19,7 +19,7 @@ pub(crate) struct Definition {
     pub pass: bool,
     /// Memory per thread, bytes, without the [`ArrayPool`].
     pub bytes: u64,
-    /// Whether it walks the arrays of the [`ArrayPool`].
+    /// Whether the workload walks the arrays of the [`ArrayPool`].
     pub streams: bool,
     /// Whether a round is a whole pass, which may take a second and cannot be interrupted.
     pub indivisible: bool,
@@ -34,10 +34,10 @@ impl Definition {
 
 /// A known amount of work that can be run on any number of CPUs.
 pub(crate) trait Workload: Sync {
-    /// Its definition.
+    /// The workload's definition.
     fn definition(&self) -> Definition;
 
-    /// Its name.
+    /// The workload's name.
     fn name(&self) -> &'static str {
         self.definition().name
     }
@@ -47,7 +47,7 @@ pub(crate) trait Workload: Sync {
         None
     }
 
-    /// Whether it can run here; if not, the error contains the reason.
+    /// Whether the workload can run here; if not, the error contains the reason.
     fn usable(&self) -> Result<(), Unavailable> {
         Ok(())
     }
@@ -59,7 +59,7 @@ pub(crate) trait Workload: Sync {
 /// The site of a worker.
 #[derive(Clone, Debug)]
 pub(crate) struct Site {
-    /// Its CPU, to which the thread is pinned.
+    /// The worker's CPU, to which the thread is pinned.
     pub cpu: u32,
     /// The arrays, for a workload that streams.
     pub pool: Option<Arc<ArrayPool>>,
@@ -95,7 +95,7 @@ pub(super) fn iterations_a_round(mut run: impl FnMut(u64)) -> u64 {
     while time(n) < ROUND_SECONDS / 10.0 && n < 1 << 32 {
         n *= 4;
     }
-    // The minimum of three: an interruption in a single trial would make rounds far too short.
+    // Runs three trials and uses the minimum, because an interruption in a single trial would make rounds far too short.
     let least = (0..3).map(|_| time(n)).fold(f64::INFINITY, f64::min);
     ((n as f64 * ROUND_SECONDS / least.max(1e-9)) as u64).max(1)
 }

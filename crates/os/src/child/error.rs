@@ -10,7 +10,7 @@ pub enum SpawnError {
     /// The program does not exist.
     #[error("{program:?}: command not found; {}", hint.way_out(program))]
     NotFound {
-        /// As specified by the user.
+        /// The program, as specified by the user.
         program: String,
         /// Details about the name.
         hint: Hint,
@@ -26,7 +26,7 @@ pub enum SpawnError {
     /// Another obstacle.
     #[error("{program:?}: cannot be started: {why}")]
     Other {
-        /// As specified by the user.
+        /// The program, as specified by the user.
         program: String,
         /// The obstacle.
         why: Obstacle,
@@ -53,7 +53,7 @@ pub enum Hint {
 /// The reason why an existing file cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotExecutable {
-    /// It is a directory.
+    /// The file is a directory.
     #[error("it is a directory")]
     Folder,
     /// This user may not execute this file.
@@ -79,7 +79,7 @@ pub enum NotExecutable {
 /// An obstacle to starting a program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Obstacle {
-    /// Its working directory cannot be entered.
+    /// The child's working directory cannot be entered.
     #[error("cannot enter its working directory: {0}")]
     Folder(Errno),
     /// The CPUs do not exist, or none of them is online and allowed.
@@ -93,16 +93,16 @@ pub enum Obstacle {
         "its memory cannot be bound to NUMA nodes: refused by this kernel or sandbox (docker: --cap-add SYS_NICE)"
     )]
     MemoryPolicyRefused,
-    /// Its memory cannot be bound to the nodes.
+    /// The child's memory cannot be bound to the nodes.
     #[error("its memory cannot be bound to NUMA nodes: {0}; see linespeed inspect")]
     Memory(Errno),
-    /// Its standard input or outputs cannot be connected.
+    /// The child's standard input or outputs cannot be connected.
     #[error("its input and output cannot be connected: {0}")]
     Streams(Errno),
     /// Arguments and environment exceed the kernel's limit.
     #[error("its arguments and environment are too long (E2BIG)")]
     TooLong,
-    /// Its file is open for writing.
+    /// The program's file is open for writing.
     #[error("its file is open for writing (ETXTBSY); try again")]
     BeingWritten,
     /// The process limit is reached.

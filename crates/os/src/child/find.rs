@@ -13,9 +13,9 @@ const DEFAULT_PATH: &str = "/bin:/usr/bin";
 /// A program that can be run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Program {
-    /// Its file, relative to the child's directory if a relative path was specified.
+    /// The program's file, relative to the child's directory if a relative path was specified.
     pub path: PathBuf,
-    /// Whether it is a script without a `#!` line. Shells and execvp run such a file with `sh`.
+    /// Whether the file is a script without a `#!` line. Shells and execvp run such a file with `sh`.
     pub script: bool,
 }
 

@@ -8,11 +8,11 @@ use super::tree::Process;
 /// The exit of a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// It exited with this code.
+    /// The program exited with this code.
     Code(i32),
-    /// It was killed by a signal that linespeed did not send.
+    /// The program was killed by a signal that linespeed did not send.
     Signal(i32),
-    /// It exceeded its time limit and was terminated.
+    /// The program exceeded its time limit and was terminated.
     TimedOut,
     /// linespeed received this signal and terminated the child.
     Stopped(i32),

@@ -27,7 +27,7 @@ pub struct Child {
 }
 
 impl Child {
-    /// Its PID.
+    /// The child's PID.
     pub fn pid(&self) -> i32 {
         self.pid
     }

@@ -16,21 +16,21 @@ pub struct Spec<'a> {
     /// The NUMA nodes of its memory; `None` for the kernel's default policy, the node of the CPU that first touches a
     /// page.
     pub memory: Option<Memory<'a>>,
-    /// Its standard input.
+    /// The child's standard input.
     pub stdin: Input,
-    /// Its standard output.
+    /// The child's standard output.
     pub stdout: Output<'a>,
-    /// Its standard error.
+    /// The child's standard error.
     pub stderr: Output<'a>,
     /// Environment variables in addition to ours, or in place of ours.
     pub env: &'a [(OsString, OsString)],
-    /// Its working directory; `None` to inherit ours.
+    /// The child's working directory; `None` to inherit ours.
     pub folder: Option<&'a Path>,
-    /// Whether it leads a separate process group, which Ctrl-C in the terminal does not reach. With several children,
-    /// the group also shows which child left a daemonized process behind.
+    /// Whether the child leads a separate process group, which Ctrl-C in the terminal does not reach. With several
+    /// children, the group also shows which child left a daemonized process behind.
     pub own_group: bool,
-    /// Whether it pauses right before starting its program until [`super::Child::release`], to attach counters or to
-    /// start copies together.
+    /// Whether the child pauses right before starting its program until [`super::Child::release`], to attach counters
+    /// or to start copies together.
     pub gate: bool,
 }
 

@@ -64,7 +64,7 @@ fn what_forks_away_is_waited_for_and_counted() {
         // Under user-mode emulation, only init adopts processes.
         return;
     }
-    assert!(!ended.left.is_empty(), "nobody noticed that it forked away");
+    assert!(!ended.left.is_empty(), "the process that it left behind was not noticed");
     assert!(ended.wall >= Duration::from_millis(200), "{ended:?}");
     assert!(ended.usage.user + ended.usage.system > 0.0);
 }
@@ -117,11 +117,11 @@ fn children_are_timed_each_for_itself() {
     second.release();
     let ends = wait_all(&mut [&mut first, &mut second], &Stop::new(), None, &mut |_: &[Process]| {});
     assert!(ends[0].wall >= Duration::from_millis(400), "{ends:?}");
-    // The short command has its own time, not that of the previous one in the list.
+    // The short command has its own time, not that of the previous command.
     assert!(ends[1].wall < ends[0].wall, "{ends:?}");
 }
 
-/// A watcher in whose second check the child with this number exits; the check then takes long, as if this process was stopped.
+/// A watcher during whose second check the child with this number exits. The check then takes long, as if this process had been stopped.
 struct Slow {
     looks: u32,
     pid: i32,
@@ -279,7 +279,7 @@ fn what_starts_while_it_is_ended_is_ended_too() {
         assert_eq!(child.wait(&stop, None).exit, Exit::Stopped(libc::SIGINT));
         let rest = sleeping(&mark);
         for pid in &rest {
-            // SAFETY: takes numbers.
+            // SAFETY: the call only takes integers.
             unsafe { libc::kill(*pid, libc::SIGKILL) };
         }
         assert!(rest.is_empty(), "left running in round {round}: {rest:?}");
@@ -329,7 +329,7 @@ fn a_program_whose_first_thread_has_ended_still_runs() {
     }
     assert_eq!(child.exit(), None);
     assert!(alive(child.pid()));
-    // SAFETY: takes numbers.
+    // SAFETY: the call only takes integers.
     unsafe { libc::kill(child.pid(), libc::SIGKILL) };
     while child.exit().is_none() {
         assert!(began.elapsed() < Duration::from_secs(60), "it does not end");
@@ -366,16 +366,16 @@ fn a_signal_to_a_child_at_its_gate_is_not_ours() {
     let before = unsafe { libc::signal(libc::SIGWINCH, handler as libc::sighandler_t) };
     let argv = command_line(&["true"]);
     let mut child = Child::spawn(&Spec { gate: true, ..Spec::new(&argv) }).unwrap();
-    // SAFETY: takes numbers.
+    // SAFETY: the call only takes integers.
     unsafe { libc::kill(child.pid(), libc::SIGWINCH) };
     child.release();
     assert_eq!(child.started(), Ok(()));
     assert_eq!(
         child.wait(&Stop::new(), None).exit,
         Exit::Code(0),
-        "this signal ends nobody who has no handler"
+        "this signal does not terminate a process without a handler"
     );
-    // SAFETY: takes numbers.
+    // SAFETY: the call only takes integers.
     unsafe { libc::signal(libc::SIGWINCH, before) };
     assert!(!NOTED.load(std::sync::atomic::Ordering::SeqCst), "our handler ran for a child's signal");
 }

@@ -24,9 +24,9 @@ static OTHERS: OnceLock<Vec<(i32, u64)>> = OnceLock::new();
 /// A process that a child left behind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
-    /// Its PID.
+    /// The process's PID.
     pub pid: i32,
-    /// Its name in the kernel, at most 15 bytes.
+    /// The process's name in the kernel, at most 15 bytes.
     pub name: String,
 }
 
@@ -94,7 +94,7 @@ pub(super) fn has_ended(pid: i32) -> bool {
 
 /// Checks whether a child has ended, without reaping it.
 pub(super) fn look_at_end(kind: libc::idtype_t, id: i32, flags: libc::c_int) -> io::Result<libc::siginfo_t> {
-    // SAFETY: the kernel fills the siginfo, for which all zeros is a value; nothing is waited for or reaped.
+    // SAFETY: the kernel fills the siginfo, for which all zeros is a valid value; nothing is waited for or reaped.
     unsafe {
         let mut info: libc::siginfo_t = std::mem::zeroed();
         let flags = flags | libc::WEXITED | libc::WNOWAIT;
@@ -102,7 +102,7 @@ pub(super) fn look_at_end(kind: libc::idtype_t, id: i32, flags: libc::c_int) -> 
     }
 }
 
-/// Processes that we adopted: our children that were started neither here nor by the program that ran in this process
+/// Processes that this process adopted: its children, except those started here and those started by the program that ran in this process
 /// before `exec`. Processes in the group of a child other than `pid` were left behind by that child.
 pub(super) fn left_behind_by(pid: i32) -> Vec<Process> {
     // Without any children, there is nothing to check.

@@ -246,7 +246,7 @@ pub fn wait_all(
     };
     if let Some(exit) = forced {
         if exit == Exit::TimedOut {
-            // The child's time includes processes left behind: if these are ended now, the run took too long.
+            // The child's time includes the processes that it left behind: if these must be terminated now, the run has timed out.
             for (child, waited) in children.iter().zip(&mut waited).filter(|(child, _)| open(child)) {
                 if waited.exit.is_some() && !tree::left_behind_by(child.pid).is_empty() {
                     waited.exit = Some(exit);

@@ -35,7 +35,7 @@ pub struct Built {
     pub words: String,
 }
 
-/// The remedy if the file system for builds is full, or if no directory can be created on it.
+/// The remedy if the file system for builds is full, or if no directory can be created there.
 pub(super) const BUILD_ELSEWHERE: &str = "TMPDIR=/var/tmp linespeed overhead --kernel";
 
 /// A failed build, with a remedy if the disk is full. The file system is checked for this, because make's output does
@@ -84,7 +84,7 @@ pub fn build(
         .arg("-C")
         .arg(&headers.folder)
         .arg(format!("M={}", folder.display()))
-        // Type information for other modules is not needed here, and requires an extra tool.
+        // Type information for other modules is not needed here, and generating it requires an extra tool.
         .arg("CONFIG_DEBUG_INFO_BTF_MODULES=")
         .args(&headers.arguments)
         .arg("modules")
@@ -93,7 +93,7 @@ pub fn build(
             "-j{}",
             std::thread::available_parallelism().map_or(1, |cpus| cpus.get().min(MOST_JOBS))
         ))
-        // Without the user's build variables, and with the compiler's files in our directory.
+        // The user's build variables are removed, and the compiler's temporary files are in our directory.
         .env_clear()
         .envs([("PATH", path), ("LC_ALL", OsStr::new("C")), ("TMPDIR", folder.as_os_str())])
         .stdin(Stdio::null())
@@ -138,7 +138,7 @@ fn wait(mut child: Child, limit: Duration, stop: &Stop) -> Result<bool, Unavaila
             Err(error) => break text!("cannot wait for make: {error}"),
         }
     };
-    // SAFETY: takes numbers. The group is the child's own; it has not been reaped, so its PID cannot have been reused.
+    // SAFETY: the call only takes integers. The group is the child's own; it has not been reaped, so its PID cannot have been reused.
     unsafe { libc::kill(-child.id().cast_signed(), libc::SIGKILL) };
     let _ = child.wait();
     Err(Unavailable::new(why))

@@ -75,7 +75,7 @@ impl BuildDirectory {
             .map_err(|error| elsewhere(format!("{}: {error}", folder.display()).into()))?;
         let watch_group = |group| prepared.guardian.iter().for_each(|guardian| guardian.watch_group(group));
         let built = build::build(build::LIMIT, &headers, &folder, &path, stop, watch_group);
-        // Its ID may soon belong to another process group.
+        // The ID of the build's process group may soon belong to another process group.
         watch_group(0);
         let built = built.map_err(|failure| add_remedy(failure, root, release, stop))?;
         releases.push(release.to_owned());
@@ -99,7 +99,7 @@ impl Prepared {
             text!("cannot start the process that unloads the kernel module: {error}")
                 .with_remedy(text!("raise the process limit (ulimit -u, or pids.max of the cgroup)"))
         })?;
-        // Only ours: other users must not be able to change the module before it is loaded.
+        // The directory is private: other users must not be able to change the module before it is loaded.
         if let Err(error) = fs::DirBuilder::new().mode(0o700).create(&folder) {
             // Existing files must not be removed.
             guardian.dismiss();

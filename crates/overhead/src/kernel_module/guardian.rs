@@ -78,7 +78,7 @@ fn watch_over(lifeline: &Lifeline, folder: Option<&CStr>) {
     // Processes that were just killed may still be writing there.
     for _ in 0..TRIES {
         remove(libc::AT_FDCWD, folder, DEPTH);
-        // SAFETY: a string that outlives the call.
+        // SAFETY: the string outlives the call.
         if unsafe { libc::access(folder.as_ptr(), libc::F_OK) } != 0 {
             break;
         }
@@ -94,7 +94,7 @@ fn pause() {
 
 /// Unloads the module. Returns the error number on failure.
 pub(super) fn unload() -> Result<(), i32> {
-    // SAFETY: a string that lives as long as the program, and flags.
+    // SAFETY: the string lives as long as the program; the flags are an integer.
     match unsafe { libc::syscall(libc::SYS_delete_module, MODULE.as_ptr(), libc::O_NONBLOCK) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error().raw_os_error().unwrap_or(0)),

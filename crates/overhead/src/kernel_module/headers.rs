@@ -58,7 +58,7 @@ pub(crate) fn find_headers(root: &Path, release: &str, path: &OsStr) -> Result<H
         .unwrap_or_default();
     let clang = config.lines().any(|line| line == "CONFIG_CC_IS_CLANG=y");
     let tools: &[&str] = if clang { &["make", "clang", "ld.lld"] } else { &["make", "gcc", "ld"] };
-    // A distribution may only have a compiler with a version in its name.
+    // A distribution may provide only a compiler with a version in its name.
     let named = compiler(&config);
     for tool in tools {
         let there =
@@ -111,7 +111,7 @@ pub(crate) fn install_headers(root: &Path, release: &str) -> Text {
             release = release.to_owned()
         );
     };
-    // The kernel's flavor is at the end: 6.6.52-1-lts, 6.4.0-150600.23-default; 6.11.1-arch1-1 is Arch's usual one.
+    // The kernel's flavor is at the end: 6.6.52-1-lts, 6.4.0-150600.23-default. The flavor of 6.11.1-arch1-1 is Arch's default.
     let is_word = |part: &str| part.bytes().all(|byte| byte.is_ascii_alphabetic());
     let flavour = release.rsplit_once('-').filter(|(_, last)| is_word(last));
     let headers = match (family, flavour) {

@@ -191,7 +191,7 @@ fn own_node(folder: &Path) -> Option<PathBuf> {
     let device = libc::makedev(major.parse().ok()?, minor.parse().ok()?);
     let path = folder.join("device");
     let name = std::ffi::CString::new(path.to_str()?).ok()?;
-    // SAFETY: a string that outlives the call, and numbers.
+    // SAFETY: the string outlives the call, and the other arguments are integers.
     (unsafe { libc::mknod(name.as_ptr(), libc::S_IFCHR | 0o600, device) } == 0).then_some(path)
 }
 

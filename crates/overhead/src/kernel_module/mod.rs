@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn where_no_module_can_be_loaded_there_is_a_reason_and_nothing_keep_guardian() {
-        // A path that is not a file, so that nothing is loaded even if that is possible.
+        // The path is not a file, so nothing is loaded even if loading modules is permitted.
         let failure =
             Module::load(Source::File(Path::new("/nowhere.ko")), &Arc::default(), &Stop::new()).unwrap_err();
         assert!(!failure.reason.is_empty() && !failure.reason.to_string().contains('\n'), "{failure:?}");

@@ -146,7 +146,7 @@ mod tests {
             ("sys/module/module/parameters/sig_enforce", "N\n"),
         ];
         assert_eq!(reported(&open), None);
-        // Obstacles that cannot be read are detected when the module is loaded.
+        // Obstacles whose files cannot be read are detected when the module is loaded.
         let damaged =
             [MODULES, ("proc/self/status", "CapEff: x\n"), ("sys/kernel/security/lockdown", "integrity")];
         assert_eq!(reported(&damaged), None);

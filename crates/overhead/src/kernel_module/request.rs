@@ -22,7 +22,7 @@ const PASS_BYTES: usize = size_of::<PassReport>();
 /// A load of timer interrupts with a known cost on one CPU during passes, for tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
-    /// The CPU.
+    /// The CPU that receives the interrupts.
     pub cpu: u32,
     /// The interrupt period, ns; at least 20,000.
     pub period_ns: u32,
@@ -77,11 +77,11 @@ pub struct PassReport {
     pub ticks_inside: u64,
     /// Ticks from the beginning of the first burst to the end of the last burst.
     pub ticks_whole: u64,
-    /// The same period in ns, on the kernel's clock.
+    /// The duration of that period in ns, on the kernel's clock.
     pub ns_whole: u64,
     /// Ticks of a clock reading before the pass: the fastest of three.
     pub clock_before: u64,
-    /// The same after the pass.
+    /// Ticks of a clock reading after the pass: the fastest of three.
     pub clock_after: u64,
     /// The longest time with interrupts off, ns.
     pub longest_off_ns: u64,
@@ -89,7 +89,7 @@ pub struct PassReport {
     pub clock_iterations: u32,
     /// CRC-32 of the routine's bytes as executed.
     pub crc: u32,
-    /// Their offset in a page of 4096 bytes.
+    /// The offset of these bytes in a page of 4096 bytes.
     pub page_offset: u32,
     /// Number of bursts.
     pub bursts: u32,
@@ -119,7 +119,7 @@ pub struct AnswerHead {
     pub clock_bytes: u32,
     /// CRC-32 of the adds' bytes as executed.
     pub clock_crc: u32,
-    /// Their offset in a page of 4096 bytes.
+    /// The offset of these bytes in a page of 4096 bytes.
     pub clock_offset: u32,
     /// Interrupts of the load.
     pub load_count: u64,

@@ -16,8 +16,8 @@ use super::machine::{Exit, Machine, OUTSIDE};
 use super::{Counted, ExitWay, Mode};
 use crate::Unavailable;
 
-// The guest's code: it reads the counter, calls the routine (x20) with the range in x0 and x1, reads the counter
-// again, and exits with a store to the address in x19. Each exception exits with a store 8 bytes beyond.
+// The guest's code: it reads the counter, calls the routine (x20) with the range in x0 and x1, reads the counter again,
+// and exits with a store to the address in x19. An exception exits with a store 8 bytes beyond that address.
 global_asm!(
     ".pushsection .rodata.linespeed_guest,\"a\",@progbits",
     ".p2align 2",
@@ -55,7 +55,7 @@ const EXCEPTIONS: u64 = 0x4000;
 const CODE: u64 = 0x5000;
 pub(super) const ROUTINE: u64 = 0x6000;
 
-/// Descriptor bits of a table; of a page, with access flag and inner shareable.
+/// Descriptor bits of a table, and of a page (with access flag and inner shareable).
 const TABLE: u64 = 0b11;
 const PAGE: u64 = 0b11 | 1 << 10 | 0b11 << 8;
 /// Readable in both modes. Pages that user mode may write are not executable in kernel mode.
@@ -142,7 +142,7 @@ pub(super) fn prepare(machine: &Machine) -> Result<(), Unavailable> {
     // SAFETY: both symbols are in one readable section, the end after the start.
     let code =
         unsafe { std::slice::from_raw_parts(start, (&raw const linespeed_guest_end).addr() - start.addr()) };
-    // SAFETY: as above; it is never written.
+    // SAFETY: as above; the symbol is never written.
     let exception = unsafe { linespeed_guest_exception };
     let mut pages = [0; 512];
     for (page, entry) in pages.iter_mut().enumerate().take(super::machine::BYTES / 4096) {

@@ -24,7 +24,7 @@ fn a_guest_counts_what_the_program_counts_with_the_same_bytes() {
         for range in [0..30_000, 990_000..1_000_000, 5..5, 0..3] {
             let pass = guest.pass(range.clone()).unwrap();
             assert_eq!(pass.primes, kernels::primes::count(range.start, range.end), "{layer} {range:?}");
-            assert_eq!(pass.crc, crate::crc32(kernels::primes::code()), "{layer}: other bytes");
+            assert_eq!(pass.crc, crate::crc32(kernels::primes::code()), "{layer}: different bytes");
             assert_eq!(pass.page_offset as usize, kernels::primes::code().as_ptr().addr() % 4096, "{layer}");
             assert!(pass.seconds > 0.0 && pass.clock > 0.0, "{layer}: {pass:?}");
             assert_eq!((pass.cpu_from, pass.cpu_to), (Some(guest.cpu), Some(guest.cpu)), "{layer}");
@@ -53,7 +53,7 @@ fn a_guest_that_never_ends_is_ended() {
     let failure = guest.pass(0..10).unwrap_err();
     assert_eq!(failure.reason.value("limit"), Some(&Value::Figure(0.2, "s")), "{}", failure.reason);
     assert!(is_ended(&failure), "{}", failure.reason);
-    // A thread that has ended stays ended, and dropping it does not block.
+    // A guest thread that has ended does not start again, and dropping it does not block.
     assert_eq!(guest.pass(0..10).unwrap_err(), failure);
 }
 
@@ -73,7 +73,7 @@ fn a_signal_ends_a_guest_that_never_ends() {
     asker.join().unwrap();
     assert_eq!(failure.reason.value("signal"), Some(&"2".into()), "{}", failure.reason);
     assert!(is_ended(&failure), "{}", failure.reason);
-    assert!(from.elapsed() < LIMIT, "it was the limit that ended it");
+    assert!(from.elapsed() < LIMIT, "the time limit ended it instead");
 }
 
 #[test]

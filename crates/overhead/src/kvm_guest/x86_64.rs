@@ -106,7 +106,7 @@ pub(super) fn prepare(machine: &Machine) -> Result<(), Unavailable> {
         && machine.write_words(0x1000, &[0x2000 | ENTRY])
         && machine.write_words(0x2000, &[0x3000 | ENTRY])
         && machine.write_words(0x3000, &pages)
-        // Null, code and data of the kernel, data and code of the user, the task (16 bytes).
+        // Descriptors: null, kernel code and data, user data and code, the task (16 bytes).
         && machine.write_words(DESCRIPTORS as usize, &[
             0,
             0x00af_9b00_0000_ffff,

@@ -1,5 +1,5 @@
-//! Requests to the machine over a serial port, and the machine's answers. Each is a line of JSON; a request that
-//! announces a piece of a file is followed by the piece.
+//! Requests to the machine over a serial port, and the machine's answers. Each is a line of JSON. A request that
+//! announces a piece of a file is followed by that piece.
 
 use std::ops::Range;
 

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 
 use crate::Unavailable;
 
-/// The program, and the package that holds it in Debian and Ubuntu.
+/// The program, and the package that contains it in Debian and Ubuntu.
 #[cfg(target_arch = "x86_64")]
 pub(super) const PROGRAM: (&str, &str) = ("qemu-system-x86_64", "qemu-system-x86");
-/// The program, and the package that holds it in Debian and Ubuntu.
+/// The program, and the package that contains it in Debian and Ubuntu.
 #[cfg(target_arch = "aarch64")]
 pub(super) const PROGRAM: (&str, &str) = ("qemu-system-aarch64", "qemu-system-arm");
 
@@ -63,7 +63,7 @@ pub(super) fn arguments(
         ["-accel", if emulated { "tcg" } else { "kvm" }],
         ["-cpu", processor],
         ["-smp", &cpus],
-        // This names QEMU's threads, which identifies the vCPU threads.
+        // Names QEMU's threads, so that the vCPU threads can be identified.
         ["-name", "linespeed,debug-threads=on"],
         ["-m", &memory],
         ["-append", &parameters],

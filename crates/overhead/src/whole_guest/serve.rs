@@ -142,7 +142,7 @@ mod tests {
             Ok(Answer::Pass(pass)) => pass,
             other => panic!("{other:?}"),
         };
-        // If this process may not use the first CPU, the machine's own linespeed still could.
+        // This process may not use the first CPU, but the linespeed inside the machine could.
         if os::pin::allowed().is_some_and(|cpus| cpus.contains(CPU)) {
             assert_eq!((pass(0).primes, pass(0).page_offset), (168, 0));
             assert_eq!(pass(0).crc, crate::crc32(kernels::primes::code()));

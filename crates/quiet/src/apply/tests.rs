@@ -16,11 +16,11 @@ struct Odd<'a> {
     tree: Tree<'a>,
     /// Errors of writes by path.
     refuse: BTreeMap<&'static str, i32>,
-    /// Files that accept every value but keep their own.
+    /// Files that accept every value but keep the value that they have.
     stubborn: Vec<&'static str>,
     /// Files that store a different value than the one written.
     rounding: Vec<&'static str>,
-    /// A write to the first sets the second, as a governor resets `no_turbo`.
+    /// A write to the first file sets the second, as a governor resets `no_turbo`.
     moves_others: Option<(&'static str, &'static str, &'static str)>,
     /// The process is killed after this many operations.
     dies_after: Cell<Option<u32>>,

@@ -56,7 +56,7 @@ impl BoundTask {
         let (was, contents) = (&self.cpus, self.cpus.difference(taken));
         let ours = |now: CpuList| now != *was && (now == contents || was.is_subset(&now));
         if self.is_there() && affinity(self.task).is_some_and(ours) {
-            // It may have just ended.
+            // The task may have just ended.
             let _ = process::set_affinity(self.task, &self.cpus);
         }
     }
@@ -85,19 +85,19 @@ mod tests {
             assert!(find_bound_tasks(&online).contains(&bound));
             process::set_affinity(task, &online).unwrap();
             bound.give_back(&last);
-            assert_eq!(now(), last, "the kernel had widened it");
+            assert_eq!(now(), last, "the kernel has widened the affinity");
             process::set_affinity(task, &first).unwrap();
             bound.give_back(&last);
-            assert_eq!(now(), first, "somebody had bound it otherwise");
+            assert_eq!(now(), first, "another process has changed the affinity");
             let both = BoundTask { cpus: online.clone(), ..bound.clone() };
             process::set_affinity(task, &online).unwrap();
             assert!(both.keep_off(&last) && !bound.keep_off(&last));
             assert!(now().intersection(&last).is_empty());
             both.give_back(&last);
-            assert_eq!(now(), online, "we had kept it off");
+            assert_eq!(now(), online, "linespeed has kept the task off these CPUs");
             let another = BoundTask { started: bound.started + 1, ..bound };
             another.give_back(&last);
-            assert_eq!(now(), online, "another task has its number");
+            assert_eq!(now(), online, "another task has its TID");
         }
         child.kill().unwrap();
         child.wait().unwrap();

@@ -266,7 +266,7 @@ impl Shield {
             match refused {
                 None => return Ok(()),
                 Some(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-                // A task that has just ended leaves its group slightly later.
+                // A task that has just ended leaves its group slightly later than it ends.
                 Some(error) if error.raw_os_error() == Some(libc::EBUSY) => {}
                 Some(error) => return Err(CompoundError::at(folder, &error)),
             }
@@ -325,7 +325,7 @@ fn open_list(list: &str) -> io::Result<fs::File> {
 /// A task, as reported by the kernel.
 struct Task {
     name: String,
-    /// Whether it is a user task, not a kernel thread.
+    /// Whether the task is a user task, not a kernel thread.
     is_a_programs: bool,
 }
 

@@ -79,7 +79,7 @@ impl SwapAreas {
         }
         self.0.iter().try_for_each(|area| {
             let path = c_string(&area.path)?;
-            // SAFETY: a string that ends with a zero byte and lives until the call returns.
+            // SAFETY: the string ends with a zero byte and outlives the call.
             check_result(unsafe { libc::swapoff(path.as_ptr()) }, &area.path)
         })
     }

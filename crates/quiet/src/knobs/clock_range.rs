@@ -18,8 +18,7 @@ pub(super) fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
         let base = context.number(&file("base_frequency"));
         let nominal = base.filter(|khz| (lowest..=max).contains(khz)).unwrap_or(max);
         nominals.insert(nominal);
-        // If the lower end rises, it is written first, so that the lower end never exceeds the upper one in either
-        // direction.
+        // The lower end, which rises, is written first and restored last, so that it never exceeds the upper end.
         let ends = [file("scaling_min_freq"), max_file];
         changes.extend(knob.plan_words(context, ends, &nominal.to_string())?.changes);
     }

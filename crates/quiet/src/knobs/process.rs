@@ -5,7 +5,7 @@ use crate::knob::{Adjustment, Inspection, Knob, KnobContext, ProcessSetting, See
 use crate::process_settings::process::ProcessAttributes;
 use record::{Text, text};
 
-/// The lowest possible value, which has the highest weight.
+/// The lowest possible nice value, which has the highest weight.
 const NICEST: i32 = -20;
 
 /// The nice value for a command: the lowest one that this user may set, if lower than the current one; otherwise, the

@@ -117,7 +117,7 @@ pub(super) fn inspect_interrupts(knob: &Knob, context: &KnobContext) -> Seen {
             continue;
         }
         here += 1;
-        // If the kernel places an interrupt itself (that of a queue with its own CPU), the affinity cannot be written.
+        // If the kernel places an interrupt itself (such as that of a queue for one CPU), the affinity cannot be written.
         if context.files.is_fixed(&path) {
             fixed.push(number.as_str());
             continue;

@@ -37,7 +37,7 @@ pub(super) fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
         };
         return Ok(Some(Inspection::noisy(now, "off", adjustment)));
     }
-    // Of two quiet siblings, the first stays online.
+    // Of two siblings that are both to be quiet, the first stays online.
     let goes = |cpu: u32, other: u32| other != cpu && (!context.quiet.contains(other) || other > cpu);
     let quiet = pairs.iter().filter(|(cpu, _)| context.quiet.contains(*cpu));
     let off: CpuList = quiet.flat_map(|(cpu, all)| all.iter().filter(|other| goes(*cpu, *other))).collect();

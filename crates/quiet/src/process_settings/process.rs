@@ -107,7 +107,7 @@ pub fn set_affinity(pid: i32, cpus: &CpuList) -> Result<(), SettingRefusal> {
 
 /// Sets a process's nice value.
 pub fn set_nice(pid: i32, nice: i32) -> Result<(), SettingRefusal> {
-    // SAFETY: takes numbers.
+    // SAFETY: the call only takes integers.
     let result = unsafe { libc::setpriority(libc::PRIO_PROCESS, pid as libc::id_t, nice) };
     check_result(i64::from(result), &format!("nice {nice}"))
 }
@@ -116,7 +116,7 @@ pub fn set_nice(pid: i32, nice: i32) -> Result<(), SettingRefusal> {
 /// partially configured for long. Children that the work starts inherit the priority. The only such child is a
 /// guardian, whose work is equally short.
 pub fn run_before_others<T>(work: impl FnOnce() -> T) -> T {
-    // SAFETY: takes numbers.
+    // SAFETY: the call only takes integers.
     let nice = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
     let before = nice > FIRST && set_nice(0, FIRST).is_ok();
     let done = work();
@@ -148,7 +148,7 @@ pub fn set_policy(pid: i32, policy: i32, priority: i32) -> Result<(), SettingRef
 /// Sets a process's I/O class and level; class 0 has no level.
 pub fn set_io_class(pid: i32, class: i32, level: i32) -> Result<(), SettingRefusal> {
     let value = class << IOPRIO_CLASS_SHIFT | level;
-    // SAFETY: takes numbers.
+    // SAFETY: the call only takes integers.
     let result = unsafe { libc::syscall(libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS, pid, value) };
     check_result(result, &format!("ionice -c {class} -n {level}"))
 }

@@ -118,7 +118,7 @@ fn killed_the_guardian_puts_everything_back() {
         assert_eq!(machine.values(), before);
     } else {
         restore(&Tree::new(&machine.root), machine.state.path()).unwrap();
-        assert_eq!(machine.values(), before, "the next start puts it back");
+        assert_eq!(machine.values(), before, "the next start restores the values");
     }
     assert!(matches!(find_leftover(machine.state.path(), "this-boot"), Ok(Leftover::Nothing)));
 }

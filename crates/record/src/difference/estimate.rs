@@ -8,7 +8,7 @@ use super::WRONG;
 /// Numbers of blocks, tried in this order until neighboring blocks are hardly correlated; with fewer than two moments
 /// per block, there is no interval.
 const BLOCKS: [usize; 3] = [24, 12, 6];
-/// Blocks are too short if neighboring blocks have a higher correlation.
+/// Maximum correlation of neighboring blocks; if it is higher, the blocks are too short.
 const ALIKE: f64 = 0.3;
 
 /// A value with its variance and the degrees of freedom of the variance.
@@ -119,7 +119,7 @@ pub fn student_tail(t: f64, freedom: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Moments of a second.
+    /// Moments of one second each.
     fn of(values: &[f64]) -> Estimate {
         Estimate::of_moments(values.iter().map(|value| (*value, 1.0))).unwrap()
     }
@@ -165,7 +165,7 @@ mod tests {
             let (low, high) = series().minus(series()).interval(16).unwrap();
             low > 0.0 || high < 0.0
         });
-        // The intervals promise one in 320.
+        // For 16 simultaneous intervals at 95 %, one in 320 may exclude zero.
         assert!(missed.count() <= 8);
     }
 

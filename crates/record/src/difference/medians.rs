@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 pub const LEAST_SAMPLES: usize = 5;
 /// Maximum number of samples for which all medians are listed.
 const MOST_SAMPLES: usize = 24;
-/// Chances below this do not reach the 2.5 % tails.
+/// Probabilities below this are ignored, because they do not affect the 2.5 % tails.
 const NEGLIGIBLE: f64 = 1e-7;
 
 /// The 95 % interval of the ratio of the medians of two lists of samples; `None` if one is shorter than [`LEAST_SAMPLES`] or

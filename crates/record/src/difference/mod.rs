@@ -1,7 +1,7 @@
 //! Determines whether a result is slower than another, and the size of the difference: samples, paired or not, and the
 //! noise floor yield a [`Verdict`].
 //!
-//! This is the only implementation. Rounds of (before,
+//! All comparisons use this module. Rounds of (before,
 //! after) are compared by the exact interval of the median of their effects
 //! ([`compare_pairs`]), work that adds up by its totals ([`compare_totals`]), results of two records by the ratio of their medians
 //! ([`judge_ratio`], with [`resample_ratio`] for its interval), averages over time by blocks ([`Estimate`]). No method
@@ -267,7 +267,7 @@ fn stretched(sorted: &[f64], index: usize, count: usize) -> f64 {
 ///
 /// The logarithm of the ratio is a sum of logarithms of totals. A block's contribution to the error is therefore the
 /// sum of the slices' deviations, relative to their
-/// means. The interval is Student's t of the blocks' scatter (Fieller, to first order).
+/// means. The interval follows from the blocks' scatter and Student's t (Fieller, to first order).
 pub fn compare_totals(before: &[&[f64]], after: &[&[f64]], tests: usize, floor: Option<f64>) -> Difference {
     let all = || before.iter().map(|one| (1.0, *one)).chain(after.iter().map(|one| (-1.0, *one)));
     let turns = all().map(|(_, portions)| portions.len()).min().unwrap_or(0);

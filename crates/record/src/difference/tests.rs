@@ -100,8 +100,8 @@ impl Chance {
     }
 }
 
-/// One proof: causes of which each is compared in some figures, the state with itself first. How many differences were
-/// resolved. `effect` is what each cause takes, a share.
+/// Simulates one proof: compares the unchanged state with itself, then each cause, by this number of results each. Returns
+/// the number of resolved differences. `effect` is the cost of each cause, as a share.
 fn proof(seed: u64, causes: usize, figures: usize, rounds: usize, effect: f64) -> usize {
     let mut chance = Chance::of(seed);
     let mut drift = 0.0;
@@ -155,7 +155,7 @@ fn the_level_holds_without_a_floor_too() {
                 })
             })
             .count();
-        // Three standard deviations of the binomial above 50.
+        // 50 are expected; 70 is three standard deviations of the binomial distribution above this.
         assert!(wrong <= 70, "{wrong} of 1000 at 5 %, {comparisons} comparisons");
     }
 }
@@ -222,7 +222,7 @@ fn intervals_miss_as_seldom_as_they_say() {
         compare_totals(&[&one], &[&other], 1, None).is_less().is_some()
     });
     let missed = missed.count();
-    // 5 % of 400, and three deviations of the binomial.
+    // 5 % of 400, plus three standard deviations of the binomial distribution.
     assert!(missed <= 33, "{missed}");
 }
 

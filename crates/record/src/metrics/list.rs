@@ -4,7 +4,7 @@ use super::*;
 
 metrics! {
     // The core's clock.
-    // 6.5 GHz: above the highest stock boost clock sold (6.2 GHz); overclocked records are not a server's.
+    // 6.5 GHz: above the highest stock boost clock sold (6.2 GHz); record overclocks do not occur on servers.
     CORE_CLOCK = Definition::new("core.clock", "Core clock", "Hz", HIGHER, (2e7, 6.5e9))
         .at(&[Label::Cpu, Label::Active, Label::Vector]),
 

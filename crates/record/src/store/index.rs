@@ -22,7 +22,7 @@ const MOST_BYTES: u64 = 64 << 20;
 /// A file changed less than this many seconds ago may change again undetected, because file-system timestamps are coarse.
 const SETTLED: i64 = 2;
 
-/// A whole index.
+/// The contents of an index file.
 #[derive(Default, Serialize, Deserialize)]
 struct Index {
     /// [`VERSION`].

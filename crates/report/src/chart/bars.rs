@@ -17,7 +17,7 @@ pub(crate) enum Fill {
     Lost,
     /// An unexplained or unused part.
     Nobody,
-    /// A part without a difference.
+    /// A part in which no difference is resolved.
     Same,
     /// The typical range.
     Typical,

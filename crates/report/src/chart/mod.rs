@@ -106,7 +106,7 @@ impl Series {
         Self { look, ..self }
     }
 
-    /// A line of steps.
+    /// A line drawn as steps.
     pub(crate) fn steps(name: String, points: Vec<(f64, f64)>) -> Self {
         Self { steps: true, ..Self::line(name, points) }
     }

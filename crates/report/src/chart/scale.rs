@@ -168,7 +168,7 @@ impl Span {
             Scale::Binary => (range / parts as f64).log2().ceil().exp2(),
             _ => nice_step(range, parts),
         };
-        // Half a thread does not exist.
+        // Only whole threads are labeled.
         let step = if self.unit == "count" { step.max(1.0) } else { step };
         let first = (self.low / step - 1e-9).ceil();
         let all = (0..=parts).map(|i| (first + i as f64) * step);
@@ -233,7 +233,7 @@ mod tests {
         let texts: Vec<String> = flat.ticks(8).into_iter().map(|tick| tick.1).collect();
         assert_eq!((texts[0].as_str(), texts.last().unwrap().as_str()), ("140 ns", "165 ns"));
         let still = Span::round(&Axis::new("", Scale::Linear, "Hz"), (3.69e9, 3.69e9));
-        assert!(still.high < 4.2e9, "a line at the bottom of an empty chart: {}", still.high);
+        assert!(still.high < 4.2e9, "the line is at the bottom of the chart: {}", still.high);
         assert_eq!(Span::round(&Axis::new("", Scale::Linear, "ns"), (60.0, 161.0)).ticks(8)[0].0, 0.0);
     }
 

@@ -9,13 +9,13 @@ use crate::text::width;
 /// on both.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
-    /// To the right.
+    /// Horizontal size.
     pub width: f64,
-    /// Downwards.
+    /// Vertical size.
     pub height: f64,
     /// Maximum number of marks on the horizontal axis.
     pub x_ticks: usize,
-    /// Its class.
+    /// The class in the style sheet.
     pub class: &'static str,
 }
 
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(svg.matches("<g class=\"s").count(), 2);
         assert!(
             svg.contains("<title>4 KiB pages: 4 ns at 64 KiB</title>"),
-            "no value beside the pointer in {svg}"
+            "no tooltip with the value in {svg}"
         );
     }
 

@@ -14,11 +14,11 @@ use super::{Part, block::Room, finding, loss_breakdown};
 use crate::table::Table;
 use crate::terminal::{self, Style};
 
-#[allow(unreachable_pub)] // Tests of another crate use it, too.
+#[allow(unreachable_pub)] // Also used by tests of another crate.
 #[path = "../../tests/all/support/mod.rs"]
 mod support;
 
-/// More rows than any of these tables contains.
+/// A limit on rows that none of these tables reaches.
 const ALL: usize = 1 << 20;
 /// Shares printed with three digits are equal if they differ by less than half of the last digit.
 const ROUNDING: f64 = 0.005;
@@ -58,7 +58,7 @@ fn of_layers(record: &Record) -> Vec<String> {
     differs.map(|layer| format!("{}: {} differs from its result", layer.from, layer.time)).collect()
 }
 
-/// A row of a comparison that is one result of the record has the value of its table, and rows of layers have the time shown by `overhead`.
+/// A comparison's row for a single result contains the same value as the result's table; rows of layers contain the time in `overhead`.
 fn of_comparison(record: &Record) -> Vec<String> {
     let side = diagnose::Side { name: "it", source: "", record };
     let tool = record.tool.clone();
@@ -189,7 +189,7 @@ fn cited(m: &Measurement) -> String {
     [m.metric.to_string()].into_iter().chain(labels).collect()
 }
 
-/// Evidence that cites a result of the record shows it like its table.
+/// Evidence that cites a result shows the same value as the result's table.
 fn of_finding(record: &Record, finding: &Finding) -> Vec<String> {
     let mut wrong = Vec::new();
     if let Verdict::Costs { share, interval } = finding.loss

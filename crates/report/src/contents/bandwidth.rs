@@ -14,7 +14,7 @@ const BUS: usize = 1;
 /// Counted in a way unknown to this version.
 const OTHER: usize = 2;
 
-/// Rows per item of a table of CPUs: an operation has several kinds of stores and groups of CPUs.
+/// The table may have this many times the rows of a table of CPUs: an operation has several kinds of stores and groups of CPUs.
 const ROWS: usize = 4;
 
 /// One row per operation, kind of stores and place.
@@ -87,7 +87,7 @@ mod tests {
             table(&record, 16).rows,
             [["triad", "regular", "20.0 GB/s", "20.0 – 27.0 GB/s", "20.0 GB/s"].map(str::to_owned)]
         );
-        // Where it is known how many lines stores read first, they are one result.
+        // If the number of lines that stores read first is known, bus bytes are a single result.
         for m in &mut record.measurements {
             m.labels = m.labels.clone().with_label(Label::Threads, 2u32);
         }

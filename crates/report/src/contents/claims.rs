@@ -12,7 +12,7 @@ const TITLE: &str = "Claims of the document";
 /// Maximum number of named results.
 const NAMED: usize = 3;
 
-/// The number of claims that hold, in one line.
+/// One line with the number of claims that the results confirm.
 pub(crate) fn counted(answers: &[JudgedClaim]) -> String {
     let part = |verdict: Verdict, one: &str, several: &str| {
         let count = answers.iter().filter(|answer| answer.verdict == verdict).count();
@@ -91,7 +91,7 @@ fn against(gaps: &[&Gap]) -> String {
     let Some(gap) = gaps.first() else { return String::new() };
     let mut claimed = amount(gap.claimed, &gap.unit);
     let mut all: Vec<String> = gaps.iter().map(|gap| found(gap)).collect();
-    // If the usual digits are the same, the claim is about the digits beyond them.
+    // If both values agree in the usual digits, print more digits to show the difference.
     if all.contains(&claimed) {
         let exact = |number: f64| format!("{number:.4} {}", gap.unit);
         claimed = exact(gap.claimed);

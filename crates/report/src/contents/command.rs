@@ -54,14 +54,14 @@ pub(crate) fn listed_states(
     seconds: impl Fn(&str) -> Option<f64>,
 ) -> impl Iterator<Item = (&'static str, &'static str, Fill)> {
     let both = seconds("blocked").zip(seconds("off-cpu"));
-    // Several clocks measure their end times.
+    // The two times are measured with different clocks, so they may differ slightly.
     let alike = both.is_some_and(|(summed, idle)| summed <= idle * 1.02 + 0.005);
     STATES.into_iter().filter(move |(state, ..)| !alike || *state != "blocked")
 }
 
 /// Whether this is the blocked time of the only thread, which off-CPU time already shows.
 pub(crate) fn is_repeated(record: &Record, m: &Measurement) -> bool {
-    // Few of tens of thousands of results are requested.
+    // Check the label first, which excludes nearly all of up to tens of thousands of results.
     let is_blocked = m.labels.word(Label::State) == Some("blocked")
         && find_state(record, "blocked").is_some_and(|blocked| std::ptr::eq(blocked, m));
     is_blocked
@@ -153,7 +153,7 @@ pub(crate) fn early_end(record: &Record, time: &Measurement) -> Option<String> {
     let whole = ends.iter().filter(|end| !matches!(end, RunEnd::Stopped(_))).count();
     let reported = match whole {
         0 => "the results are from an incomplete run".to_owned(),
-        // During an experiment, it runs more often than requested.
+        // During an experiment, the command runs more often than requested.
         _ if whole as u64 > asked => format!("{} counted", count_noun(whole, "run")),
         _ => format!("{whole} of {} counted", count_noun(asked as usize, "run")),
     };
@@ -273,7 +273,7 @@ mod tests {
             states.filter(|state| ["blocked", "off-cpu"].contains(state)).collect::<Vec<_>>()
         };
         assert_eq!(listed(Some(11.6), 0.0), ["blocked", "off-cpu"]);
-        // Of one thread both are one thing; records of before have the one.
+        // For one thread, both states are the same; older records contain only `off-cpu`.
         assert_eq!(listed(Some(3.003), 3.0), ["off-cpu"]);
         assert!(listed(None, 3.0).contains(&"off-cpu"));
     }

@@ -103,7 +103,7 @@ fn threads(record: &Record) -> Table {
     table
 }
 
-/// A count as a whole number or with a half: the median of an even number of runs may lie between two counts.
+/// A count as an integer or ending in .5, because the median of an even number of runs may be between two counts.
 fn count(value: f64) -> String {
     let whole = units::thousands(value.trunc());
     if value.fract() == 0.5 { format!("{whole}.5") } else { units::thousands(value) }

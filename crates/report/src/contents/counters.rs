@@ -52,7 +52,7 @@ fn counts(record: &Record, shown_before: &Shown, most: usize) -> Table {
     let of_instructions = all.iter().filter(|m| m.labels.word(Label::Event) == Some("instructions"));
     let instructions: HashMap<_, f64> = of_instructions.map(|m| (place(m), m.value())).collect();
     all.iter().for_each(|m| table.tells(m));
-    // Users want to see the output that they pasted; a run of many workloads counts more events than fit on a screen.
+    // Pasted output is shown almost completely, but the events of a run of many workloads would not fit on a screen.
     let rows = most.saturating_mul(if record.import.is_some() { 8 } else { 2 });
     for m in table.first(all, rows) {
         table.note_row(remarks(m));
@@ -68,7 +68,7 @@ fn counts(record: &Record, shown_before: &Shown, most: usize) -> Table {
         ];
         table.row(here.into_iter().chain(figures).collect());
     }
-    // Pasted output is mostly from one command, which is shown once.
+    // Pasted output is usually from a single command, which is then named only once.
     if let [first, others @ ..] = &table.rows[..]
         && !(record.import.is_none() || others.is_empty() || first[0].is_empty())
         && others.iter().all(|row| row[0] == first[0])
@@ -148,7 +148,7 @@ mod tests {
             ["triad (regular stores)", "1", "cache-misses", "4,000,000", "2.00", "83.3 % of the time"]
                 .map(str::to_owned)
         );
-        assert_eq!(table.rows[0][4], "", "instructions for each instruction say nothing");
+        assert_eq!(table.rows[0][4], "", "instructions per instruction are meaningless");
     }
 
     #[test]

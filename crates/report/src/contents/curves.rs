@@ -154,7 +154,7 @@ pub(crate) fn loaded(record: &Record) -> Option<Chart> {
 /// The number of wake-ups that are later than a time: one line per setting and policy, combining the CPUs'
 /// distributions.
 pub(crate) fn wakeups(record: &Record) -> Option<Chart> {
-    // The unchanged machine before the tuned one, and the ordinary policy before the others.
+    // Order: the unchanged machine before the tuned one, and the ordinary policy before the others.
     type Kinds<'a> = BTreeMap<(String, Reverse<String>), (Vec<&'a Measurement>, u64)>;
     let mut kinds = Kinds::new();
     for m in record

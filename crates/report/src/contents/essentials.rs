@@ -56,7 +56,7 @@ pub(crate) fn facts(record: &Record) -> Section {
         }
         all.iter().for_each(|(number, says)| section.add(format!("{what} {number}"), says));
     };
-    // For a single package with one CPU per core, it shows no more than the line of CPUs.
+    // For a single package with one CPU per core, this line would only repeat the line of CPUs.
     if machine.counts.packages != Some(1) || machine.cpus.iter().any(|cpu| cpu.siblings.len() > 1) {
         numbered(&mut section, "Package");
     }

@@ -28,7 +28,7 @@ pub(crate) fn figure_of(metric: Metric, unit: &str, value: f64) -> String {
 /// A value of a metric with the digits that its interval allows.
 pub(crate) fn figure_within(metric: Metric, unit: &str, value: f64, interval: Option<(f64, f64)>) -> String {
     let digits = units::digits_within(value, interval);
-    // A part of a whole is shown in percent.
+    // Shares are shown in percent.
     let is_share = metric.definition().is_some_and(|metric| metric.share_of().is_some());
     match unit {
         "ratio" if is_share => units::percent_to(value, digits),
@@ -225,7 +225,7 @@ pub(crate) fn key(m: &Measurement, name: &str) -> String {
     })
 }
 
-/// The whole place, to distinguish it from others.
+/// All labels of a place, to distinguish it from other places.
 pub(crate) fn place(m: &Measurement) -> String {
     m.labels.0.iter().map(|(name, value)| format!("{name}={value} ")).collect()
 }
@@ -290,7 +290,7 @@ mod tests {
         let noisy = Measurement::new("memory.bandwidth", Labels::new(), samples.clone());
         assert_eq!((value(&noisy), spread(&noisy)), ("-".to_owned(), "-".to_owned()));
         assert_eq!(remarks(&noisy), [WITHHELD]);
-        // An interval that rounds to one value reads as what it is.
+        // An interval whose ends round to the same value is shown as a percentage.
         let narrow = [3.0001e9, 3.0002e9, 3.0003e9, 3.0001e9, 3.0004e9, 3.0002e9, 3.0003e9, 3.0002e9];
         let narrow = Measurement::new("memory.bandwidth", Labels::new(), narrow.to_vec());
         assert!(spread(&narrow).starts_with('±') && spread(&narrow).ends_with('%'), "{}", spread(&narrow));
@@ -339,7 +339,7 @@ mod tests {
         record.measurements = vec![delivered.clone(), ceiling];
         assert_eq!(known(&record, near.delivered, "Hz"), "3.24 GHz");
         assert_eq!(digits_beside_ceiling(&record, &near), (2, 2), "3.24 GHz of 3.2 GHz");
-        // Far apart each has its own.
+        // If the values are far apart, each has its own precision.
         record.measurements[1] = clock(4e9, 4e8);
         assert_eq!(digits_beside_ceiling(&record, &resource(4e9)), (3, 2));
     }

@@ -305,7 +305,7 @@ mod tests {
         assert_eq!(said(&options("a=1"), &options("a=2 b")), "without a=1, with a=2 b");
         assert_eq!(said(&options(""), &options("b")), "with b");
         assert_eq!(said(&options("b"), &options("")), "without b");
-        // The same words in another order, and no word at all.
+        // The same words in another order, and a value without any words.
         let (one, other) = (options("b"), format!("b {}", options("")));
         assert_eq!(said(&one, &other), format!("{one} to {other}"));
         assert_eq!(said("unknown", "b"), "unknown to b");

@@ -62,7 +62,7 @@ mod tests {
     fn of_a_curve_the_figures_are_counted() {
         let record = record(90);
         let block = block(&record).unwrap();
-        // They are of one place, which the curve draws.
+        // All results are from one place and are shown by the curve.
         assert!(block.parts.is_empty(), "{block:?}");
         assert!(record.measurements.iter().all(|m| block.shown_figures().has(m)));
     }

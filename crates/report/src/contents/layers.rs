@@ -309,7 +309,7 @@ mod tests {
                 .iter()
                 .any(|remark| remark.contains("00c0ffee") && remark.contains("78498 primes"))
         );
-        // Of layers in doubt: no colour shows a cost that is not certain.
+        // The layers' times are in doubt, so the uncertain cost is not colored.
         assert_eq!(tables[0].rows[0][1], format!("costs 5.00 % [4.00 % – 6.00 %]{MARK}"));
         assert_eq!(tables[0].weight(0), Weight::Plain);
     }

@@ -51,7 +51,7 @@ pub(crate) fn caches(machine: &Machine, whole: bool) -> Vec<Fact> {
             let unreported = cache.cpus.is_empty() && group.len() == 1;
             let number =
                 if unreported { format!("{size} each") } else { format!("{size} × {}", group.len()) };
-            // A guest may have only some of the cores, and sees sharing that may be wrong.
+            // A guest may have only some of the cores, and the sharing that it sees may be wrong.
             let is_the_hosts = machine.has_hosts_cache(cache.level);
             let value = listed([
                 Some(number),

@@ -1,5 +1,5 @@
-//! Tables of metrics without a dedicated table, and of results that no other table shows: from a newer version of linespeed, from another
-//! tool, or at a place that the tables do not support.
+//! Tables of metrics without a dedicated table, and of results that no other table shows: those from a newer version of linespeed, those
+//! from another tool, and those with labels that the tables do not support.
 
 use std::collections::HashSet;
 

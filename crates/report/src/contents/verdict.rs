@@ -117,16 +117,17 @@ fn of_machine(record: &Record) -> String {
         join_list(&named.map(|resource| resource.name.clone()).collect::<Vec<_>>())
     };
     let slower = names(&is_slower);
-    let disturbed = names(&|resource| resource.position == Some(Position::NotRepresentative));
     let typical = names(&|resource| resource.position == Some(Position::Normal) || is_faster(resource));
-    let stand = match farthest(record) {
+    let stand = match (diagnose::disturbance(record), farthest(record)) {
         _ if record.measurements.is_empty() => "nothing measured".to_owned(),
         _ if !slower.is_empty() => format!("{slower} slower than typical"),
-        _ if !disturbed.is_empty() => "not representative: other processes used the CPUs".to_owned(),
+        (Some(why), _) => format!("not representative: {why}"),
         _ if !typical.is_empty() => format!("{typical} at typical speed"),
-        Some((name, part)) => format!("{name} at {} of the best result here", units::percent_to(part, 2)),
-        None if record.import.is_some() => count_noun(record.measurements.len(), "imported result"),
-        None => "no published results for similar machines".to_owned(),
+        (_, Some((name, part))) => {
+            format!("{name} at {} of the best result here", units::percent_to(part, 2))
+        }
+        _ if record.import.is_some() => count_noun(record.measurements.len(), "imported result"),
+        _ => "no published results for similar machines".to_owned(),
     };
     let found = match diagnosis.findings.iter().map(|finding| finding.severity).max() {
         None => "no findings".to_owned(),

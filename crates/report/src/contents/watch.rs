@@ -118,7 +118,7 @@ struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// By time of day, with the verdict of each stretch in the background; by time since start if the time of day is unknown.
+    /// Lines by time of day, with the verdict of each stretch in the background; by time since start if the time of day is unknown.
     fn new(record: &Record, watch: &'a Watch, stretches: &[Stretch]) -> Self {
         let Some(start) = date::seconds(&record.started) else { return Self::since_start(watch) };
         let start = start as f64;
@@ -132,7 +132,7 @@ impl<'a> Lines<'a> {
         Self { watch, x: Axis::time((start, start + end(watch))), start, unit: 1.0, bands }
     }
 
-    /// By time since start: for several recordings.
+    /// Lines by time since start, for comparing several recordings.
     fn since_start(watch: &'a Watch) -> Self {
         let (name, unit) = match end(watch) {
             ..300.0 => ("s", 1.0),
@@ -149,7 +149,7 @@ impl<'a> Lines<'a> {
         Series::line(name.into(), self.watch.moments.iter().filter_map(point).collect())
     }
 
-    /// The reference for the others.
+    /// A horizontal reference line for the other lines.
     fn reference(&self, name: &str, value: f64) -> Series {
         self.line(name, |_| Some(value)).with_look(Look::Reference)
     }
@@ -169,7 +169,7 @@ fn worth<Of: Fn(&Interval) -> Option<f64>>(
     drawn.filter(|line| line.points.iter().any(|(_, share)| *share >= WORTH)).collect()
 }
 
-/// Its reference.
+/// The reference for a recording's verdicts.
 fn reference(watch: &Watch) -> Reference {
     Reference { ceilings: watch.ceilings.clone(), calibrated_ns: watch.calibrated_ns }
 }
@@ -304,7 +304,7 @@ const FIGURES: [FigureOf; 13] = [
     ("power", "W", |i| i.sensors.watts),
 ];
 
-/// The results of the whole recording, with the minimum and maximum over its moments.
+/// The results of the entire recording, with the minimum and maximum over its moments.
 fn figures(watch: &Watch) -> Table {
     let mut table = Table::new("Over the whole recording", None, ["result", "#mean", "#min", "#max"]);
     let Some(whole) = watch.whole() else { return table };

@@ -28,7 +28,7 @@ const KEYS: [&str; 9] =
 /// The columns of results.
 const CELLS: usize = 6;
 
-/// The column of a measurement; `None` if it is not of a workload as a whole.
+/// The column of a measurement; `None` if it does not describe an entire workload.
 fn cell(m: &Measurement) -> Option<usize> {
     if m.labels.0.keys().any(|name| !KEYS.contains(&name.as_str())) {
         return None;
@@ -137,7 +137,7 @@ fn workloads(record: &Record, steps: &Shown) -> Table {
                     *kept = m;
                 }
             }
-            // From another CPU or another run.
+            // This result is from another CPU or another run.
             Some(_) => continue,
         }
         shown.add(m);
@@ -227,7 +227,7 @@ mod tests {
         let table = workloads(&record, &Shown::default());
         assert_eq!(table.title, "Workloads on one CPU");
         assert_eq!(table.rows, [["nop", "12.0 G/s", "12.0 G/s", "3.98", "4.00", "nops"].map(str::to_owned)]);
-        // Beside other work a rate by the wall clock and IPC by CPU time are of different times, and the table shows so.
+        // If other processes ran, the rate is per wall-clock time but IPC per CPU time, which a remark explains.
         record.diagnosis.used_by_others = Some(0.6);
         assert_eq!(workloads(&record, &Shown::default()).remarks.len(), table.remarks.len() + 1);
     }

@@ -54,7 +54,7 @@ pub(super) fn row(bar: &Bar, ticks: &[(f64, String)]) -> Markup {
             (track(&bar.pieces, ticks))
             span class="figure" {
                 (keep_units(&bar.figure))
-                // Of several results each has its own mark.
+                // In a text with several results, each already has its own mark.
                 @if !bar.figure.contains('?') && bar.pieces.iter().any(|piece| piece.unreliable) { span class="unsure" title="unreliable" { "?" } }
                 @if !bar.beside.is_empty() { " " span class="quiet" { (keep_units(&bar.beside)) } }
             }

@@ -99,7 +99,7 @@ impl Figures {
                 !summary::is_whole(record) && block.word.as_deref() == Some(metrics::LAYER_TIME.name());
             layers || (block.is_of_a_workload && is_scale(record))
         };
-        // Several blocks of one metric share its caption.
+        // The caption of a metric is shown only with its first block.
         let mut seen = BTreeSet::new();
         let section = |(id, block): &(String, Block)| {
             let repeated = block.word.as_ref().is_some_and(|word| !seen.insert(word.clone()));
@@ -215,7 +215,7 @@ pub(super) fn inventory(record: &Record, open: bool) -> Section {
     section("inventory", INVENTORY, inside)
 }
 
-/// The noise, and the conditions before and after.
+/// The noise, and the conditions before and after the run.
 pub(super) fn conditions(record: &Record) -> Block {
     let noise = summary::noise(record).into_iter().map(Item::from).collect();
     let conditions = condition_contents::table(&record.conditions);

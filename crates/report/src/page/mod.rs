@@ -130,7 +130,7 @@ struct Section {
     id: String,
     title: String,
     inside: Markup,
-    /// Whether two of them fit side by side on a wide screen.
+    /// Whether two such sections fit side by side on a wide screen.
     small: bool,
 }
 

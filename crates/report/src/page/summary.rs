@@ -31,7 +31,7 @@ const PLACES: usize = 3;
 pub(super) fn header(record: &Record) -> Markup {
     // Results from other tools are no reason for a warning.
     let banner = if record.import.is_some() { "banner quiet" } else { "banner" };
-    // Approximately as typed.
+    // The command line approximately as typed.
     let command = record.command.iter().map(|word| quote_word(word)).collect::<Vec<_>>().join(" ");
     html! {
         @if let Some(text) = summary::banner(record) { p class=(banner) role="note" { (text) } }

@@ -131,7 +131,7 @@ fn figures_are_in_base_units_and_those_in_doubt_or_of_a_matrix_are_not_there() {
     assert!(!text.contains("numa") && !text.contains("loaded") && !text.contains("hertz"), "{text}");
 }
 
-/// As `promtool check metrics` has it: names of two metrics are two, and none has an ending or a unit that means another thing.
+/// As `promtool check metrics` requires, each metric has a distinct name, without suffixes or units that have another meaning.
 #[test]
 fn every_metric_has_a_name_of_its_own_in_the_fields_manner() {
     let all: Vec<Measurement> =

@@ -81,7 +81,7 @@ pub(super) fn foot(screen: &mut Screen, record: &Record, shown_by: Option<&str>)
 /// A pointer to the rest: the record or, if none was saved, the same run with `--all`; `shown` is the number of findings
 /// shown.
 pub(super) fn more(screen: &mut Screen, record: &Record, shown_by: Option<&str>, shown: usize) {
-    // Readers of a comment do not have this file.
+    // The pointer is omitted in Markdown, because readers of a posted report do not have this file.
     if !screen.is_terminal() {
         return;
     }
@@ -237,7 +237,7 @@ mod tests {
             .lines()
             .count()
         };
-        assert!(lines(&record) > LINES, "what was asked for by name is shown");
+        assert!(lines(&record) > LINES, "results requested by name are shown in full");
         record.ended = record::Ended::Interrupted { signal: 2 };
         assert!(lines(&record) <= LINES);
     }
@@ -249,9 +249,9 @@ mod tests {
         record.diagnosis.findings.extend(more);
         for columns in [40, 80, 160] {
             let text = answer(&record, columns);
-            // Where lines are short a finding that is not cut takes more of them.
+            // On a narrow terminal, the findings, which are never truncated, need more lines.
             assert!(columns < 80 || text.lines().count() <= LINES, "{columns}: {text}");
-            // What is to be pasted is not cut.
+            // The line with commands to paste is not truncated.
             let mut lines = text.lines().filter(|line| !line.starts_with("More: "));
             assert!(lines.all(|line| width(line) <= columns), "{columns}: {text}");
             for needed in ["1. ", "Not seen", "show ."] {
@@ -290,7 +290,7 @@ mod tests {
         screen.begin_answer(false);
         write(&mut screen, &record, Some("a b"));
         assert!(screen.finish().contains("linespeed fix 1 --record 'a b'"));
-        // Of what was not kept no name is shown, and no finding by its number.
+        // For a record that was not saved, neither its name nor the numbers of findings are shown.
         let mut screen = Screen::new(&style());
         screen.begin_answer(false);
         write(&mut screen, &record, None);
@@ -299,7 +299,7 @@ mod tests {
             text.contains("More: --all (") && !text.contains("linespeed show") && !text.contains("fix 1"),
             "{text}"
         );
-        // The report above it and the page name the record, too; what stands above is not said to be elsewhere.
+        // The report above the answer and the page also name the record, and there is no pointer to what is already shown.
         let whole = crate::terminal::Screen::draw(&style(), |screen| {
             crate::terminal::answer(screen, &record, true, Some("a b"))
         });
@@ -325,7 +325,7 @@ mod tests {
             let shown = findings::write(&mut screen, &record, lines, Some("."));
             (shown, screen.lines())
         };
-        // The first is never cut; another is whole or absent.
+        // The first finding is never truncated; others are complete or absent.
         let whole = room(1).1;
         assert_eq!([0, whole, whole + 1].map(room), [(1, whole); 3]);
         let (shown, lines) = room(100);

@@ -12,12 +12,12 @@ use crate::contents::{listed, places, scaling};
 use crate::paint::Tone;
 use crate::table::Table;
 
-/// Lines below the tables of layers: what they leave out, noise, machine, run, what could not be measured, where the rest is.
+/// Lines below the tables of layers: omitted rows, noise, machine, run, missing measurements, and a pointer to the rest.
 const OVERHEAD_FOOT: usize = 5 + NOISE + MACHINE;
-/// Lines of the layers, however little room there is: the head and two of them.
+/// Minimum number of lines for the layers: the heading and two rows.
 const LEAST_LAYERS: usize = 3;
 
-/// The throughput of a command or recipe on one CPU to all of them. `shown_by`: the
+/// The throughput of a command or recipe from one CPU to all CPUs. `shown_by`: the
 /// name that `linespeed show` accepts for this record, if it was saved.
 pub fn scale_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Option<&str>) {
     report::above_answer(screen, record, all, shown_by);
@@ -34,7 +34,7 @@ pub fn scale_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: O
         if let Some(had) = places::cores_had(record) {
             screen.say(format!("Cores: {had}."));
         }
-        // Without counters, a command is measured anyway.
+        // Missing counters are not mentioned here, because they do not affect the scaling results.
         for lost in scale::lost(record).filter(|of| of.topic() != "counters") {
             screen.hanging("- ", "  ", format!("{}: {}", lost.what, lost.why()));
         }
@@ -69,7 +69,7 @@ pub fn overhead_answer(screen: &mut Screen, record: &Record, all: bool, shown_by
     for claim in overhead().flat_map(|overhead| &overhead.claims) {
         claims.row(vec![claim.claim.to_string(), answered(claim)]);
     }
-    // The layers first, with room for the steps' head and as many of them as there are, then as much of the others as one screen has room for.
+    // The layers come first and leave room for the heading and rows of the steps. The other tables use the remaining lines of the screen.
     let later = 1 + steps.rows.len().min(ROWS);
     let mut hidden = Vec::new();
     for (table, noun, below, least) in [

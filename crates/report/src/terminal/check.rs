@@ -10,7 +10,7 @@ use crate::text::{clean, cut, longest, width};
 
 /// Maximum length of a line that node-problem-detector does not truncate and a terminal shows.
 const WIDEST: usize = 80;
-/// The hint at the option that shows the rest.
+/// The hint that names the option to show the rest.
 const MORE: &str = ": -v";
 /// Maximum width of a value in the line; a list of mitigations, for instance, is longer.
 const WIDEST_VALUE: usize = 28;
@@ -18,7 +18,7 @@ const WIDEST_VALUE: usize = 28;
 /// The line, of at most 80 columns. `baseline`: a short description of the baseline.
 pub fn check_line(check: &Check, baseline: &str) -> String {
     let line = compose(check, baseline);
-    // Two columns for the ASCII form of the mark of a truncated line.
+    // Two columns are reserved, because the mark of a truncated line is wider in ASCII.
     if width(&line) <= WIDEST { line } else { cut(&line, WIDEST - 2) }
 }
 
@@ -80,7 +80,7 @@ fn count_facts(count: usize) -> String {
     record::phrase::count_noun(count, "fact")
 }
 
-/// The longest beginning that leaves room for one of them, then as many as fit, and the number of the others.
+/// The longest beginning that leaves room for at least one entry, then as many entries as fit, and the number of the others.
 fn listed(begins: &[String], all: Vec<String>, unseen: &str) -> String {
     let ending = |left: usize| match (left, unseen) {
         (0, "") => String::new(),
@@ -130,7 +130,7 @@ fn in_a_sentence(text: &str) -> String {
 /// result.
 pub fn check(screen: &mut Screen, check: &Check, baseline: &str, drain: Option<&str>, all: bool) {
     let line = check_line(check, baseline);
-    // Everything is printed below it in this case.
+    // In this case, everything is printed below the line.
     screen.uncut(&if all { line.replace(MORE, "") } else { line.clone() });
     if let Some(node) = drain.filter(|_| matches!(check.outcome, Outcome::Setting | Outcome::Defect)) {
         let reason: String = line.replace(MORE, "").chars().filter(|c| !"\"$`\\".contains(*c)).collect();

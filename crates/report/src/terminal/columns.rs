@@ -24,7 +24,7 @@ enum Heads {
 /// How a narrow column may break its words.
 #[derive(Clone, Copy, PartialEq)]
 enum Words {
-    /// No word is broken: names stay whole, to be read, searched and copied.
+    /// No word is broken, so that names can be read, searched and copied.
     Whole,
     Broken,
 }

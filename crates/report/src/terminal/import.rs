@@ -96,7 +96,7 @@ fn write_one(screen: &mut Screen, record: &Record, all: bool) {
         let end = screen.lines().saturating_add(room);
         for (number, block) in blocks(record, report::ROOM).into_iter().enumerate() {
             let left = end.saturating_sub(screen.lines());
-            // The title, the headings and a truncated row of another table are not useful.
+            // Omit a table for which there is only room for its title, its headings and a truncated row.
             if number == 0 || left >= LEAST_TABLE || !screen.is_terminal() {
                 screen.clipped(left, |screen| report::block(screen, &block, false));
             }

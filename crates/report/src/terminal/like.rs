@@ -54,8 +54,8 @@ fn answer(like: &Like) -> String {
     let stand = |position| like.figures.iter().filter(move |row| row.position == Some(position));
     let outside: Vec<&Row> = stand(Position::Low).chain(stand(Position::High)).collect();
     let judged = outside.len() + stand(Position::Normal).count();
-    if stand(Position::NotRepresentative).count() > 0 {
-        return "not judged: other processes used the CPUs during this run; measure again".to_owned();
+    if let Some(disturbed) = &like.disturbed {
+        return format!("not judged: {disturbed} during this run; measure again");
     }
     if judged == 0 {
         return "no published results for comparison".to_owned();
@@ -78,11 +78,8 @@ pub fn like(screen: &mut Screen, like: &Like) {
     }
     let mut fields = ROWS.to_vec();
     fields.extend(like.among.map(|_| AMONG));
-    // What the answer says of all of them is not repeated for each.
-    fields.retain(|field| {
-        field.0 != "stands"
-            || like.figures.iter().any(|row| row.position != Some(Position::NotRepresentative))
-    });
+    // A position that the answer states for all results is not repeated in each row.
+    fields.retain(|field| field.0 != "stands" || like.disturbed.is_none());
     let mut table = Table::with_fields("", None, &fields);
     like.figures.iter().for_each(|row| table.item(&fields, row));
     if like.figures.is_empty() {

@@ -170,7 +170,7 @@ mod tests {
             let style = Style { width: columns, color: false, ..Style::default() };
             let text = Screen::draw(&style, |screen| glossary(screen, all.terms()));
             assert!(text.lines().all(|line| width(line) <= columns), "{text}");
-            // Sentences stand whole, without marks that a terminal does not draw.
+            // Sentences are complete and contain no backticks.
             assert!(!text.contains('`'), "{text}");
             let said = text.split_whitespace().collect::<Vec<_>>().join(" ");
             for word in all.terms() {

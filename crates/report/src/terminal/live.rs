@@ -20,7 +20,7 @@ pub use tables::LastLook;
 
 /// Below this width, the verdict also uses lines of processes, and a table has fewer columns.
 const NARROW: usize = 64;
-/// How many.
+/// The number of lines moved from the processes to the verdict below that width.
 const FEWER: usize = 3;
 
 /// The option that shows everything that cannot be observed.
@@ -183,7 +183,7 @@ fn facts(live: &Live) -> (Facts, Facts) {
     match (&interval.service, &interval.cores_of_group, &interval.cores) {
         (Some(_), Some(of_group), _) => own.push(cores(of_group)),
         (_, _, Some(of_machine)) => facts.push(cores(of_machine)),
-        // Next to a service, the machine's samples would be mistaken for the service's; without samples, its line stays.
+        // With a service, only the service's samples are shown, because the machine's could be mistaken for them. The line always stays.
         (Some(service), ..) => own.push(samples(&service.sampled.clone().unwrap_or_default())),
         (None, ..) => facts.extend(interval.sampled.as_ref().map(samples)),
     }
@@ -235,7 +235,7 @@ fn samples(sampled: &Sampled) -> (&'static str, String) {
     let read = sampled.decoded();
     let share = |share: Share| match share {
         _ if read == 0 => "-".to_owned(),
-        // No observation does not mean that there was nothing.
+        // A share of 0 is only an estimate, so its upper bound is shown.
         share if share.share < 0.005 => format!("<{:.0} %", (share.high * 100.0).ceil()),
         share => format!("{:.0} %", share.share * 100.0),
     };

@@ -108,7 +108,7 @@ pub fn record(screen: &mut Screen, record: &Record, all: bool, shown_by: &str) {
         (Kind::Scale, _) => scale_answer(screen, record, all, Some(shown_by)),
         (Kind::Overhead, _) => overhead_answer(screen, record, all, Some(shown_by)),
         (Kind::Command, _) => stat_answer(screen, record, all, Some(shown_by)),
-        // For other tools' output, naming the tool requests the tables.
+        // For other tools' output, the tables are always shown.
         (Kind::Run, _) => answer(screen, record, all || !measured, Some(shown_by)),
         (Kind::Inventory | Kind::Watch, _) => {
             let more = format!("linespeed show {} --all", record::phrase::quote_word(shown_by));

@@ -1,4 +1,4 @@
-//! The number of lines of an answer and of its parts: the answer fits on one screen of a terminal of default size.
+//! The numbers of lines of an answer and of its parts, so that the answer fits on one screen of a default-sized terminal.
 
 /// Lines of an answer, without the lines with file names and the prompt.
 pub(super) const LINES: usize = 21;
@@ -16,7 +16,7 @@ pub(super) const ENDING: usize = 3;
 pub(super) const FINDINGS: usize = 6;
 /// Lines of a comparison's answer below a gate.
 pub(super) const LEAST_ANSWER: usize = 10;
-/// Imported data of one machine: outputs, and lines of their results in addition to its facts.
+/// For the imported data of one machine: number of listed outputs, and number of lines with results in addition to its facts.
 pub(super) const OUTPUTS: usize = 4;
 pub(super) const FIGURES: usize = 8;
 /// Minimum number of lines for a table: an empty line, its title, its headings and two rows.
@@ -30,8 +30,8 @@ pub(super) const MACHINE: usize = 2;
 /// Lines of the sentence that ends a recording.
 pub(super) const WATCHED: usize = 3;
 
-/// For the screen of `live`: lines for the sentence and its advice together, at least one of them for the advice; additional lines on a final
-/// screen; processes.
+/// For the screen of `live`: the number of lines for the sentence and its advice, at least one of which is for the advice; the number of
+/// additional lines on a final screen; the number of processes.
 pub(super) const SAYS: usize = 5;
 pub(super) const MORE: usize = 3;
 pub(super) const PROCESSES: usize = 5;

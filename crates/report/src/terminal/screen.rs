@@ -103,7 +103,7 @@ impl Screen {
         self.text.lines().count()
     }
 
-    /// At most this many lines of what `write` produces; the last one ends in the number of the others.
+    /// Writes at most this many lines of the output of `write`; the last line ends with the number of omitted lines.
     pub fn clipped(&mut self, most: usize, write: impl FnOnce(&mut Self)) {
         let before = self.text.len();
         write(self);
@@ -409,7 +409,7 @@ impl Screen {
         }
     }
 
-    /// As many rows of a table as fit into this many lines, or none where only one of several fits; returns the number of rows left out.
+    /// Writes as many rows of a table as fit into this many lines, or none if only one of several would fit; returns how many were omitted.
     pub fn rows(&mut self, mut table: Table, indent: usize, room: usize) -> usize {
         let (before, all) = (self.lines(), table.rows.len());
         while !table.rows.is_empty() {

@@ -55,7 +55,7 @@ pub(super) fn turns_answer(
             *name = crate::text::cut(&clean(name), NAME);
         }
     }
-    // This way, each command has one line.
+    // With fewer columns, each command fits on one line.
     while let (true, Some(narrower)) = (many && table.columns.len() > COLUMNS, table.narrower()) {
         table = narrower;
     }

@@ -1,4 +1,4 @@
-//! The bottleneck of a whole recorded machine: applies the rules of `stat` to all programs together, and rules specific to machines.
+//! The bottleneck of an entire recorded machine: applies the rules of `stat` to all programs together, and rules specific to machines.
 
 mod reference;
 mod rules;
@@ -53,7 +53,7 @@ fn figure(metric: Metric, label: Label, word: &str, value: f64) -> Measurement {
     Measurement::new(metric, labels, vec![value])
 }
 
-/// Converts the cores' counters to measurements of a command.
+/// Converts the cores' counters to measurements like those of a command.
 pub(super) fn counted(cores: &Cores) -> Vec<Measurement> {
     let ipc = cores.ipc.map(|ipc| figure(metrics::CORE_IPC, Label::Source, "pmu", ipc));
     let share = |(category, share): (&String, &f64)| {
@@ -63,12 +63,11 @@ pub(super) fn counted(cores: &Cores) -> Vec<Measurement> {
     ipc.into_iter().chain(shares).collect()
 }
 
-/// Run-queue time of threads, s: as counted by the kernel, otherwise from the sampled number of runnable threads without a CPU.
-/// Samples may overcount (five threads when two were running, on Linux 6.18 with cgroups of unequal weight), and they miss
-/// threads that waited while a real-time thread prevented
-/// sampling. CPU pressure is the share of time in which at least one thread waited for a CPU, averaged over CPUs and
-/// weighted by their busy time (kernel/sched/psi.c, `collect_percpu_times`). It therefore bounds the estimate: at least one thread waited
-/// for that share of the time, and at most all threads that were not running.
+/// Run-queue time of threads, s: the kernel's count or, without one, an estimate from the sampled number of runnable threads without a CPU.
+/// Samples may overcount (five runnable threads instead of two, on Linux 6.18 with cgroups of unequal weight), and they miss threads that
+/// waited while a real-time thread prevented sampling. CPU pressure is the share of time in which at least one thread waited for a CPU,
+/// averaged over CPUs and weighted by their busy time (kernel/sched/psi.c, `collect_percpu_times`). It therefore bounds the estimate: at
+/// least one thread waited for that share of the time, and at most all threads that were not running.
 fn run_queue_delay(interval: &Interval) -> f64 {
     let busy = interval.times.busy() + interval.times.steal;
     let sampled = || {
@@ -112,7 +111,7 @@ pub fn watched(interval: &Interval, reference: &Reference) -> Option<Bound> {
     if causes.iter().any(|cause| cause.by == BoundBy::Lock && cause.share >= super::SECOND) {
         causes.retain(|cause| ![BoundBy::Kernel, BoundBy::TooFewCpus].contains(&cause.by));
     }
-    // Tasks that wait for a disk do not slow busy CPUs, but deserve a second sentence.
+    // Tasks that wait for a disk do not slow down busy CPUs, but are mentioned second.
     let pressure = interval.pressure.get("io").copied().unwrap_or(0.0);
     let waits = |cause: &Cause| cause.by == BoundBy::Waiting && pressure >= super::SECOND;
     causes.retain(|cause| cause.share >= super::WORTH || waits(cause));

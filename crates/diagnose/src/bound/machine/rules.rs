@@ -48,10 +48,10 @@ fn busiest(interval: &Interval) -> Option<(&Process, f64)> {
     Some((first, (first.cpu / busy.max(1e-9)).min(1.0)))
 }
 
-/// Maximum length of the kernel's process names (TASK_COMM_LEN); names in foreign records may be longer.
+/// Maximum length of the kernel's process names (TASK_COMM_LEN); names in records from other sources may be longer.
 const NAME: usize = 16;
 
-/// A process's name, cut to this length.
+/// Truncates a process's name to this length.
 pub(crate) fn cut(name: &str) -> String {
     name.chars().take(NAME).collect()
 }
@@ -112,7 +112,7 @@ pub(super) fn run_queue(facts: &Facts, interval: &Interval) -> Option<Cause> {
 
 /// The kernel's work is described if it uses at least this share of the busy time.
 const IN_KERNEL: f64 = 0.3;
-/// Minimum CPU time of a packet's softirq, s; network softirqs are mentioned from a twentieth of a CPU in total.
+/// Minimum CPU time per network softirq, s; network softirqs are mentioned if they use more than a twentieth of a CPU in total.
 const SOFTIRQ: f64 = 1e-6;
 
 pub(super) fn kernel(facts: &Facts, interval: &Interval) -> Option<Cause> {
@@ -134,7 +134,7 @@ pub(super) fn kernel(facts: &Facts, interval: &Interval) -> Option<Cause> {
         (text!(says, share, rate = thousands(rate.round())), "interrupts")
     } else if reclaimed > 1000.0 || pressure > 0.1 {
         let [share, pressure] = [share, pressure].map(Value::Share);
-        // Pages scanned because of a cgroup's limit are not counted as scanned for the machine (mm/vmscan.c).
+        // The machine's count of scanned pages excludes pages scanned because of a cgroup's limit (mm/vmscan.c).
         let what = match reclaimed < 1.0 {
             true => text!(verdict("reclaim-of-group"), share, pressure),
             false => text!(verdict("reclaim"), share, rate = thousands(reclaimed.round()), pressure),
@@ -186,9 +186,9 @@ pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause
             let [fill, low, high] = [fill, low, high].map(two_digits);
             says.push(text!(verdict("bandwidth-estimated"), fill, low, high));
         }
-        // If the machine's own loads do not affect the probe, another machine's loads caused its latency.
+        // If this machine's loads do not affect the probe, another machine's loads caused the latency.
         (None, None) if !reference.ceilings.probe.is_empty() => return None,
-        (None, None) => says.push(text!("To see the bandwidth, run linespeed when idle.")),
+        (None, None) => says.push(text!("To measure it, first run linespeed on the idle machine.")),
     }
     let several = interval.probe.as_ref().filter(|probe| probe.latency_ns.len() > 1);
     if let Some((node, _)) = several.and_then(|probe| probe.slowest()) {

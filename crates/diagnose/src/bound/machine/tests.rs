@@ -48,7 +48,7 @@ fn an_idle_machine_is_idle_and_one_that_computes_works() {
     let met = Interval { runnable: Some(0.2), processes: vec![pool], ..interval(0.5, 0.2, 39.3) };
     assert_eq!(by(&met), BoundBy::Idle);
     assert!(watched(&Interval::default(), &reference()).is_none());
-    // Half of the requested time was stolen: negligible unless a thread's worth was requested.
+    // Half of the requested CPU time was stolen, which matters only if at least half a CPU was requested.
     let with_steal = |busy: f64, steal: f64| {
         let quiet = interval(busy, 0.0, 160.0 - busy - steal);
         by(&Interval { cpus: 16, times: CpuTimes { steal, ..quiet.times }, ..quiet })
@@ -86,7 +86,7 @@ fn what_controllers_count_goes_before_what_the_probe_hears() {
     let carries = |bytes_per_second: f64, doubtful: bool, bus: Option<f64>| {
         Some(Traffic { bytes_per_second, doubtful, bus, source: "amd_umc".to_owned(), ..Traffic::default() })
     };
-    // 27 of 30 GB/s.
+    // 27 of 30 GB/s are in use.
     let full = Interval { traffic: carries(27e9, false, None), ..busy.clone() };
     assert_eq!(by(&full), BoundBy::MemoryBandwidth);
     let loud = Interval { probe: heard(290.0, 3e9), ..busy.clone() };
@@ -246,7 +246,7 @@ fn tasks_that_wait_for_a_disk_show_in_pressure() {
 
 #[test]
 fn sampled_threads_waited_as_long_as_the_pressure_tells() {
-    // An fsync loop as counted by Linux 6.18: more threads are runnable than need a CPU.
+    // An fsync loop on Linux 6.18, which counts more runnable threads than need a CPU.
     let mut synced = Interval { runnable: Some(1.0), ..interval(0.4, 4.4, 35.2) };
     let delay = |interval: &Interval| run_queue_delay(interval);
     assert!((delay(&synced) - 5.2).abs() < 1e-9);
@@ -272,7 +272,7 @@ fn sampled_threads_waited_as_long_as_the_pressure_tells() {
     assert_eq!(by(&urgent), BoundBy::CpuContention);
 }
 
-/// This share of 400 samples.
+/// Builds a share of 400 samples.
 fn share(share: f64) -> Share {
     Share::of((share * 400.0) as u64, 400, 0)
 }

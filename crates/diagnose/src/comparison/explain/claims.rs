@@ -29,7 +29,7 @@ fn judge_more(claim: Text, slow: f64, fast: f64, figures: Text) -> Option<Claim>
     if !(slow > 0.0 && fast > 0.0) || slow == fast {
         return None;
     }
-    // About the same amount refutes nothing.
+    // A similar amount does not contradict the claim.
     Some(if (fast / slow).ln().abs() <= MUCH {
         build_claim(claim, Support::NotSupported, text!("{figures}: no difference"))
     } else if slow > fast {
@@ -44,7 +44,6 @@ fn judge_more(claim: Text, slow: f64, fast: f64, figures: Text) -> Option<Claim>
 /// Describes a result of each side.
 fn state_figures(pair: &Pair, fast: impl Into<Value>, slow: impl Into<Value>) -> Text {
     text!(
-        "comparison-claim-figures",
         "{slow} on {slow_name}, {fast} on {fast_name}",
         slow = slow.into(),
         slow_name = &pair.base.name,
@@ -58,7 +57,7 @@ pub(super) fn judge_caches(pair: &Pair) -> Option<Claim> {
     let ((level, fast), (slow_level, slow)) =
         (last_level_cache(&pair.this.record.machine), last_level_cache(&pair.base.record.machine));
     let sizes = state_figures(pair, Value::Bytes(fast), Value::Bytes(slow));
-    let figures = text!("comparison-claim-cache-sizes", "L{level} {sizes}");
+    let figures = text!("L{level} {sizes}");
     let claim = text!("comparison-claim-caches", "the caches");
     let judged =
         (level == slow_level).then(|| judge_more(claim, slow as f64, fast as f64, figures)).flatten()?;
@@ -153,8 +152,7 @@ fn steal_shares(pair: &Pair) -> [Option<f64>; 2] {
 }
 
 /// The claim that other guests of the same host use CPU time.
-pub(crate) const NEIGHBOURS: Template =
-    Template { code: "comparison-claim-neighbours", words: "neighbors on the host" };
+pub(crate) const NEIGHBOURS: Template = Template::new("comparison-claim-neighbours", "neighbors on the host");
 
 /// Judges other guests of the same host as the cause of a result that is `speed` times as fast on one side.
 pub(super) fn judge_neighbours(pair: &Pair, speed: f64) -> Option<Claim> {
@@ -205,6 +203,6 @@ pub(super) fn judge_hypervisor(pair: &Pair) -> Option<Claim> {
     (slow != fast).then(|| {
         let names = state_figures(pair, fast, slow);
         let why = text!("{names}; the effect was not measured");
-        build_claim(text!("comparison-claim-hypervisor", "the hypervisor"), Support::NotSupported, why)
+        build_claim(text!("the hypervisor"), Support::NotSupported, why)
     })
 }

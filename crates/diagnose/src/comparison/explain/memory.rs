@@ -20,15 +20,14 @@ use crate::memory_channels::{channels, is_flash};
 
 /// The result for a program that waits for memory.
 pub(crate) const MEMORY_BOUND: Template =
-    Template { code: "comparison-result-memory-bound", words: "one thread that waits for memory" };
+    Template::new("comparison-result-memory-bound", "one thread that waits for memory");
 /// The result for a program with independent loads: time per element of a stream, or the speed of memory devices.
 pub(crate) const STREAMING: Template =
-    Template { code: "comparison-result-streaming", words: "one thread that streams through memory" };
+    Template::new("comparison-result-streaming", "one thread that streams through memory");
 /// Time per element of a stream.
-const PER_ELEMENT: Template =
-    Template { code: "comparison-cause-time-per-element", words: "memory time per element" };
+const PER_ELEMENT: Template = Template::new("comparison-cause-time-per-element", "memory time per element");
 /// The local node's contribution to latency.
-const OWN: Template = Template { code: "comparison-cause-own-node", words: "local memory" };
+const OWN: Template = Template::new("comparison-cause-own-node", "local memory");
 /// Larger differences in local memory latency are mentioned even if the averages are similar.
 const WORTH: f64 = 0.1;
 /// Devices below this share of their rated speed are reported; the limit separates adjacent speed grades.
@@ -58,7 +57,7 @@ pub(super) fn explain_memory(pair: &Pair) -> Option<OneSided> {
 }
 
 /// Describes two machines that are equally fast for a NUMA-unaware program, but not for a program bound to its local node, from the
-/// side of the machine with faster local memory.
+/// perspective of the machine with faster local memory.
 fn explain_unless_bound(pair: &Pair, result: Text, speed: f64, own: f64, mut causes: Vec<Cause>) -> OneSided {
     sort_causes(&mut causes, own, false);
     let (fast, slow, times) = (&pair.this.name, &pair.base.name, Value::Factor(own));
@@ -70,7 +69,7 @@ fn explain_unless_bound(pair: &Pair, result: Text, speed: f64, own: f64, mut cau
     OneSided { leads: own >= 1.0, explanation }
 }
 
-/// The quantity that nodes affect: time per element of a stream, with many loads in flight, is not a latency.
+/// The quantity that nodes affect. The time per element of a stream is not a latency, because many loads are in flight.
 pub(crate) fn acts_on(reach: &Reach) -> Text {
     match reach.timed {
         Timed::Stream(_) => text!(PER_ELEMENT),
@@ -140,7 +139,7 @@ pub(super) fn level_cause(pair: &Pair) -> Option<Cause> {
         return None;
     }
     let cause = figure_cause(pair, MEMORY_LATENCY, this, base, Better::Lower)?;
-    // These results are for other page sizes than the headlines.
+    // These results are for page sizes other than those of the headlines.
     let Some(page) = page.map(str::to_owned) else { return Some(cause) };
     let says = text!("{says} on {page} pages", says = &cause.says);
     Some(Cause { says, ..cause })

@@ -76,7 +76,7 @@ impl Speed {
     }
 }
 
-/// An explanation from one machine's side.
+/// An explanation from the perspective of one machine.
 struct OneSided {
     /// Whether this is the leading side: the faster machine, or the machine whose additional cores do not increase
     /// throughput.
@@ -110,7 +110,7 @@ fn explain_pair(pair: &Pair) -> Vec<Explanation> {
     of_leader.filter(|e| e.speed.is_finite() && e.speed > 0.0).collect()
 }
 
-/// Explanations of all results that both sides may share; the order is the same from either side.
+/// Explanations of all results that both sides may share; the order is the same from either perspective.
 fn explain_from_side(pair: &Pair, wakeup: Option<(&RowKey, &RowEntry)>) -> Vec<Option<OneSided>> {
     let mut all = work::explain_work(pair);
     all.extend(whole::explain_machines(pair));
@@ -119,7 +119,7 @@ fn explain_from_side(pair: &Pair, wakeup: Option<(&RowKey, &RowEntry)>) -> Vec<O
     all
 }
 
-/// Converts an explanation from the baseline's side to the subject's side.
+/// Converts an explanation from the baseline's perspective to the subject's.
 fn with_sides_swapped(mut e: Explanation) -> Explanation {
     fn turn_cause(cause: &mut Cause) {
         cause.factor = 1.0 / cause.factor;
@@ -133,17 +133,14 @@ fn with_sides_swapped(mut e: Explanation) -> Explanation {
 }
 
 /// The cause: core clock.
-pub(in crate::comparison) const CORE_CLOCK: Template =
-    Template { code: "comparison-cause-clock", words: "core clock" };
+pub(in crate::comparison) const CORE_CLOCK: Template = Template::new("comparison-cause-clock", "core clock");
 /// The cause: number of cores.
-pub(in crate::comparison) const CORES: Template =
-    Template { code: "comparison-cause-cores", words: "number of cores" };
+pub(in crate::comparison) const CORES: Template = Template::new("comparison-cause-cores", "number of cores");
 /// The cause: number of CPUs, if the number of cores is unknown.
-pub(in crate::comparison) const CPUS: Template =
-    Template { code: "comparison-cause-cpus", words: "number of CPUs" };
+pub(in crate::comparison) const CPUS: Template = Template::new("comparison-cause-cpus", "number of CPUs");
 /// The cause: memory latency.
 pub(in crate::comparison) const MEMORY_LATENCY: Template =
-    Template { code: "comparison-cause-memory-latency", words: "memory latency" };
+    Template::new("comparison-cause-memory-latency", "memory latency");
 
 /// The values of both sides: `3.15 GHz vs. 2.5 GHz`.
 fn against(this: impl Into<Value>, base: impl Into<Value>) -> Text {
@@ -280,7 +277,7 @@ fn find_speed(this: &Datum, base: &Datum, better: Better) -> f64 {
     }
 }
 
-/// The same if the results are comparable and differ.
+/// The relative speed, if the results are comparable and differ.
 fn find_difference(this: &Datum, base: &Datum, better: Better) -> Option<f64> {
     let speed = find_speed(this, base, better);
     (are_comparable(this, base) && is_resolved(this, base, better) && differs(speed)).then_some(speed)

@@ -11,7 +11,7 @@ use crate::comparison::work::is_loop;
 
 /// Describes each workload with at least two thread counts, in one or two sentences.
 pub(crate) fn describe_scaling(known: &Known) -> Vec<Text> {
-    // The record's own fit is better.
+    // If the record contains a fit, that fit is better.
     let fitted = |name: &str| known.record.diagnosis.scaling.iter().any(|fit| fit.workload == name);
     let mut works: BTreeMap<&str, Vec<(&str, Work)>> = BTreeMap::new();
     for (name, work) in find_works(known).into_iter().filter(|(name, _)| !fitted(name)) {
@@ -61,7 +61,7 @@ fn describe_work(sizes: &[(&str, Work)], who: &String) -> Option<Text> {
             (true, _) => text!("comparison-scaling-siblings", "SMT on {cores} cores adds {gain}."),
             (false, measured) => text!(
                 "comparison-scaling-siblings-about",
-                "SMT adds about {gain} if all {cores} cores are as fast as the {measured} measured."
+                "SMT adds about {gain} if all {cores} cores are as fast as the {measured} measured ones."
             ),
         });
     }

@@ -12,7 +12,7 @@ use crate::comparison::rows::{RowEntry, RowKey, find_wakeups};
 
 /// The causes of wake-up delays that can be disabled.
 pub(in crate::comparison) const IDLE_STATES: Template =
-    Template { code: "comparison-cause-idle-states", words: "idle states and timer slack" };
+    Template::new("comparison-cause-idle-states", "idle states and timer slack");
 
 /// Metrics in order of preference.
 const METRICS: &[Metric] = &[metrics::WAKEUP_LATENCY, metrics::WAKEUP_AVERAGE];

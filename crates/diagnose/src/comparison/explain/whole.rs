@@ -1,4 +1,4 @@
-//! Explains results of whole machines without a single-thread measurement: only the cores and the clock are known, and
+//! Explains results of entire machines without a single-thread measurement: only the cores and the clock are known, and
 //! memory is assumed to be the limit.
 
 use record::comparison::{Cause, Explanation, HeldBack};
@@ -14,7 +14,7 @@ use crate::comparison::Known;
 use crate::comparison::datum::Datum;
 use crate::comparison::rows::{RowKey, RowKind, Rows};
 
-/// Above this ratio of cores, more work should be done.
+/// Above this ratio of core counts, the larger machine should do more work.
 const MORE: f64 = 1.2;
 
 /// Explanations of all-CPU results without single-thread results.
@@ -62,16 +62,16 @@ fn explain_machine(pair: &Pair, key: &RowKey, this: &Datum, base: &Datum) -> Opt
     differs(speed).then(|| explain_faster(pair, result, Speed::new(speed, this, base), causes))
 }
 
-const NO_MORE: Template = Template {
-    code: "comparison-no-more",
-    words: "{big} is no faster than {small} ({figures}), although it has {cores} the cores.",
-};
-const NO_MORE_WITH_CLOCK: Template = Template {
-    code: "comparison-no-more-with-clock",
-    words: "{big} is no faster than {small} ({figures}), although it has {cores} the cores at {clock} the clock.",
-};
+const NO_MORE: Template = Template::new(
+    "comparison-no-more",
+    "{big} is no faster than {small} ({figures}), although it has {cores} the cores.",
+);
+const NO_MORE_WITH_CLOCK: Template = Template::new(
+    "comparison-no-more-with-clock",
+    "{big} is no faster than {small} ({figures}), although it has {cores} the cores at {clock} the clock.",
+);
 
-/// An explanation from the side of the machine with more cores.
+/// An explanation from the perspective of the machine with more cores.
 fn describe_no_more(pair: &Pair, this: &Datum, base: &Datum, ratio: f64) -> Text {
     let shown = |datum: &Datum| figure(datum.value, &datum.unit);
     let (this_shown, base_shown) = (shown(this), shown(base));
@@ -86,7 +86,7 @@ fn describe_no_more(pair: &Pair, this: &Datum, base: &Datum, ratio: f64) -> Text
     text!(template, big, small, figures, cores, clock)
 }
 
-/// The smallest number of threads with the same throughput as the largest.
+/// The smallest number of threads with the same throughput as the largest number.
 fn state_as_much(known: &Known, work: &str) -> Text {
     let of_work = |m: &&Measurement| m.labels.word(Label::Workload) == Some(work) && m.value() > 0.0;
     let steps = known.record.measurements_of(metrics::WORKLOAD_THROUGHPUT).filter(of_work);

@@ -1,4 +1,4 @@
-//! Sentences about the causes of a result, from the side of the faster machine.
+//! Sentences about the causes of a result, from the perspective of the faster machine.
 
 use record::comparison::{Cause, Explanation};
 use record::text::Value;
@@ -10,22 +10,21 @@ use super::{MUCH_LEFT, NO_CAUSE, Speed, differs};
 const LITTLE: f64 = 0.25;
 
 /// A single cause.
-const CAUSE: Template = Template { code: "comparison-cause", words: "Cause: {cause}." };
+const CAUSE: Template = Template::new("comparison-cause", "Cause: {cause}.");
 /// The part that is not explained by the causes.
-pub(crate) const REST: Template = Template { code: "comparison-rest", words: "Unexplained: {factor}." };
+pub(crate) const REST: Template = Template::new("comparison-rest", "Unexplained: {factor}.");
 /// The rest if the causes add up to more than the difference.
-pub(crate) const OVERSHOT: Template = Template {
-    code: "comparison-overshot",
-    words: "The causes add up to more than the difference; unexplained: {factor}.",
-};
+pub(crate) const OVERSHOT: Template = Template::new(
+    "comparison-overshot",
+    "The causes add up to more than the difference; unexplained: {factor}.",
+);
 /// The faster machine and the size of the difference.
-const FASTER: Template =
-    Template { code: "comparison-faster", words: "{result}: {fast} is {times} as fast as {slow}." };
-/// The same sentence with the mark for unreliable results.
-pub(crate) const FASTER_UNRELIABLE: Template = Template {
-    code: "comparison-faster-unreliable",
-    words: "{result}: {fast} is {times}? as fast as {slow} (based on an unreliable result).",
-};
+const FASTER: Template = Template::new("comparison-faster", "{result}: {fast} is {times} as fast as {slow}.");
+/// The faster machine and the size of the difference, marked as unreliable.
+pub(crate) const FASTER_UNRELIABLE: Template = Template::new(
+    "comparison-faster-unreliable",
+    "{result}: {fast} is {times}? as fast as {slow} (based on an unreliable result).",
+);
 
 /// `primes: B is 1.3× as fast as A.`, or the reverse.
 pub(crate) fn describe_speed(result: &Text, this: &String, base: &String, speed: Speed) -> Text {
@@ -35,7 +34,7 @@ pub(crate) fn describe_speed(result: &Text, this: &String, base: &String, speed:
     text!(template, result, fast, times = Value::Factor(times), slow)
 }
 
-/// Converts a factor to the side of the faster machine.
+/// Converts a factor to the perspective of the faster machine.
 fn towards_faster(e: &Explanation, factor: f64) -> f64 {
     if e.speed < 1.0 { 1.0 / factor } else { factor }
 }
@@ -61,7 +60,7 @@ fn state_rest(e: &Explanation) -> Text {
     text!(template, factor = Value::Factor(towards_faster(e, left)))
 }
 
-/// Splits independent causes: the first if it explains the whole factor by itself, and the others.
+/// Splits independent causes into the first, if it explains the whole factor by itself, and the others.
 fn split_lead(e: &Explanation) -> (Option<&Cause>, &[Cause]) {
     match e.causes.split_first() {
         Some((first, rest)) if differs(e.speed) && (first.factor / e.speed).ln().abs() < NO_CAUSE => {
@@ -71,7 +70,7 @@ fn split_lead(e: &Explanation) -> (Option<&Cause>, &[Cause]) {
     }
 }
 
-/// At most this many causes in favor of the slower machine (`despite`) or of the faster one.
+/// Lists at most `most` causes that favor the slower machine (`despite`) or the faster one.
 fn list_side(causes: &[Cause], despite: bool, most: usize, say: impl Fn(&Cause) -> Text) -> Vec<Text> {
     causes.iter().filter(|cause| cause.despite == despite).take(most).map(say).collect()
 }
@@ -118,12 +117,12 @@ pub(crate) fn with_own_factor(cause: &Cause) -> Text {
 
 fn with_factor(cause: &Cause, factor: f64) -> Text {
     let factor = Value::Factor(factor);
-    text!("comparison-cause-factor", "{cause} ({factor})", cause = &cause.name)
+    text!("{cause} ({factor})", cause = &cause.name)
 }
 
 /// A cause with its results.
 pub(crate) fn with_figures(cause: &Cause) -> Text {
-    text!("comparison-cause-figures", "{cause} ({figures})", cause = &cause.name, figures = &cause.says)
+    text!("{cause} ({figures})", cause = &cause.name, figures = &cause.says)
 }
 
 /// Lists the causes of a result with their factors.
@@ -136,7 +135,7 @@ pub(crate) fn list_causes(e: &Explanation, most: usize, say: impl Fn(&Cause) -> 
     if !e.adds_up {
         let (lead, others) = split_lead(e);
         let others = &others[..others.len().min(most)];
-        // Other causes are beside the one that explains the whole factor, or their effect is unknown.
+        // The other causes are not part of the factor, which the first cause explains, or their effect is unknown.
         let beside = if lead.is_some() { "Not included in this factor" } else { "Effect not measured" };
         let of_side = |(slower, side): (bool, &'static str)| {
             let causes = list_side(others, slower, most, &say);

@@ -22,19 +22,19 @@ use crate::comparison::rows::{RowEntry, find_instructions_per_cycle};
 
 /// The cause: instructions per cycle.
 pub(in crate::comparison) const INSTRUCTIONS_PER_CYCLE: Template =
-    Template { code: "comparison-cause-ipc", words: "instructions per cycle" };
+    Template::new("comparison-cause-ipc", "instructions per cycle");
 /// Results calculated from declared instruction counts.
 pub(in crate::comparison) const DECLARED: Template =
-    Template { code: "comparison-declared", words: "{figures} (declared)" };
+    Template::new("comparison-declared", "{figures} (declared)");
 /// The cause: instructions needed for the same work.
 pub(in crate::comparison) const INSTRUCTIONS: Template =
-    Template { code: "comparison-cause-instructions", words: "instructions for the same work" };
+    Template::new("comparison-cause-instructions", "instructions for the same work");
 /// The cause: throughput of one thread.
 pub(in crate::comparison) const ONE_THREAD: Template =
-    Template { code: "comparison-cause-one-thread", words: "single-thread speed" };
+    Template::new("comparison-cause-one-thread", "single-thread speed");
 /// The cause: scaling to all CPUs, if no thread count separates cores from siblings.
 pub(in crate::comparison) const SCALING_WITH_SIBLINGS: Template =
-    Template { code: "comparison-cause-scaling-with-siblings", words: "scaling across cores, including SMT" };
+    Template::new("comparison-cause-scaling-with-siblings", "scaling across cores, including SMT");
 
 /// A workload's results in one record.
 pub(super) struct Work<'a> {
@@ -191,7 +191,7 @@ fn reported_clock(m: &Measurement) -> Option<Datum> {
     Some(Datum::derived(hz, None, "Hz", format!("{} detail.clock_hz", crate::figures::locate_figure(m))))
 }
 
-/// The causes clock, instructions per cycle and instructions, if both records have them.
+/// The causes: clock, instructions per cycle and number of instructions, if both records contain them.
 fn core_causes(pair: &Pair, this: &Work, base: &Work) -> [Option<Cause>; 3] {
     let clocks = this.clock.as_ref().zip(base.clock.as_ref());
     let clock = clocks.and_then(|(this, base)| clock_cause(pair, this, base));
@@ -220,7 +220,7 @@ fn explain_one_thread(pair: &Pair, name: &str, this: &Work, base: &Work) -> Opti
     let better = if timed { Better::Lower } else { Better::Higher };
     let speed = find_difference(this.one, base.one, better).filter(|_| timed == base.timed)?;
     let work = name.to_owned();
-    // A command chooses its number of threads, unless the record shows that it was one.
+    // A command chooses its own number of threads, so it counts as one thread only if the record confirms this.
     let result = if timed && !(this.alone && base.alone) {
         text!("comparison-result-work", "{work}")
     } else {
@@ -249,7 +249,7 @@ fn unfit_instructions(who: &String, ipc: &Datum) -> Option<Claim> {
     Some(claims::build_claim(claim, Support::NotSupported, why))
 }
 
-/// One side's thread count of a workload, for comparison with the other side's.
+/// A workload's results on one side at one thread count, for comparison with the other side.
 struct Step<'a> {
     threads: u64,
     all: &'a Datum,
@@ -261,7 +261,7 @@ struct Step<'a> {
 }
 
 impl<'a> Step<'a> {
-    /// The step of all CPUs.
+    /// The step that uses all CPUs.
     fn of_all_cpus(work: &'a Work) -> Option<Self> {
         let (threads, all) = work.steps.iter().next_back()?;
         let cores = work.cores.clamp(1, (*threads).max(1)) as f64;
@@ -275,7 +275,7 @@ impl<'a> Step<'a> {
         })
     }
 
-    /// A step of this many threads, each assumed to use a core.
+    /// A step of this many threads, each assumed to run on a separate core.
     fn of_threads(work: &'a Work, threads: u64) -> Option<Self> {
         let all = work.steps.get(&threads)?;
         let on_cores = Some(OnCores { threads, rate: all.value / threads as f64, whole: true });
@@ -288,7 +288,7 @@ impl<'a> Step<'a> {
     }
 }
 
-/// The steps to compare: those of all CPUs if both have them (with `true`), otherwise the largest common step.
+/// The steps to compare: those that use all CPUs if both records contain them (with `true`), otherwise the largest common step.
 fn find_steps<'a>(this: &'a Work, base: &'a Work) -> Option<(Step<'a>, Step<'a>, bool)> {
     if let (Some(this), Some(base)) = (Step::of_all_cpus(this), Step::of_all_cpus(base))
         && this.threads.max(base.threads) > 1
@@ -367,10 +367,10 @@ fn describe_siblings(step: &Step, cores: OnCores, factor: f64) -> Text {
     let (gain, measured) = (Value::Share(factor - 1.0), cores.threads);
     match (step.threads as f64 > step.cores, cores.whole) {
         (false, true) => text!("no siblings in use"),
-        (false, false) => text!("{gain} from cores beyond the {measured} measured"),
+        (false, false) => text!("{gain} from cores beyond the {measured} measured ones"),
         (true, true) => text!("SMT adds {gain}"),
         (true, false) => text!(
-            "SMT adds about {gain} if all {cores} cores are as fast as the {measured} measured",
+            "SMT adds about {gain} if all {cores} cores are as fast as the {measured} measured ones",
             cores = step.cores.to_string()
         ),
     }

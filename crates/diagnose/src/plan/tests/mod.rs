@@ -14,7 +14,7 @@ use record::{CpuList, Handover, Label, Labels, Measurement, Record, Text};
 use super::{PlanError, PlanRequest, TOOLS, plan};
 use crate::samples::{machine, measured};
 
-/// `nodes` with `cores` cores of `threads` siblings each, numbered like in Linux: all first siblings before the second ones.
+/// `nodes` with `cores` cores of `threads` siblings each, numbered as in Linux: all first siblings before the second ones.
 fn many(nodes: u32, cores: u32, threads: u32) -> Record {
     let mut record = machine(0);
     let all = nodes * cores;

@@ -107,7 +107,7 @@ fn a_plan_of_this_machine_has_the_looks_of_its_records() {
     let mut now = many(1, 8, 1);
     crate::merge_records(&mut now, &[("b".to_owned(), few), ("a".to_owned(), older.clone())]);
     assert_eq!(cpus(&default(&now)), ["0,2,4,6"]);
-    // They do not apply to a different number of CPUs.
+    // The checks do not apply to a different number of CPUs.
     let mut fewer = many(1, 4, 1);
     crate::merge_records(&mut fewer, &[("a".to_owned(), older)]);
     assert_eq!(fewer.diagnosis.shape, None);

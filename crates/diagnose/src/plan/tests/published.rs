@@ -111,7 +111,7 @@ fn sixteen_nodes_in_two_packages_group_by_package() {
     // A comparison and the finding yield the same number.
     let reach = &crate::comparison::nodes::find_reaches(&record)[0];
     assert!((all.gains[0].factor - reach.ignoring()).abs() < 1e-9, "{:?} {reach:?}", all.gains);
-    assert_eq!(all.gains[0].program, "memory-bound", "time per element is no latency");
+    assert_eq!(all.gains[0].program, "memory-bound", "time per element is not a latency");
     assert_eq!(pasted(&all, "numactl").len(), 16);
     let two = record_with(&record, 2);
     assert_eq!(two.processes.iter().map(|p| p.nodes.to_string()).collect::<Vec<_>>(), ["0-7", "8-15"]);

@@ -33,16 +33,16 @@ fn taken(records: &[Record]) -> Option<f64> {
 fn a_short_run_never_goes_over_a_better_one() {
     let (quick, normal) = (with_yield(1.1, Some(RunMode::Quick)), with_yield(1.2, Some(RunMode::Normal)));
     assert_eq!(taken(&[quick.clone(), normal.clone()]), Some(1.2));
-    assert_eq!(taken(&[with_yield(1.3, None), normal.clone()]), Some(1.3), "of equals the newest");
+    assert_eq!(taken(&[with_yield(1.3, None), normal.clone()]), Some(1.3), "the newest of equal records");
     let mut doubtful = normal.clone();
     doubtful.measurements[0].doubt = Some("too noisy".into());
     assert_eq!(
         taken(&[doubtful.clone(), quick.clone()]),
         Some(1.2),
-        "doubt alone makes no room for a short one"
+        "a quick run does not replace an unreliable normal one"
     );
-    assert_eq!(taken(&[quick.clone(), doubtful.clone()]), Some(1.2), "as . is the longer one");
-    assert_eq!(taken(&[doubtful.clone(), with_yield(1.3, None)]), Some(1.3), "of runs alike a sound one");
+    assert_eq!(taken(&[quick.clone(), doubtful.clone()]), Some(1.2), "the normal run, as for `.`");
+    assert_eq!(taken(&[doubtful.clone(), with_yield(1.3, None)]), Some(1.3), "reliable before unreliable");
     let mut doubtful_quick = quick.clone();
     doubtful_quick.measurements[0].doubt = Some("too noisy".into());
     doubtful_quick.measurements[0].samples = vec![1.4; 6];
@@ -50,15 +50,15 @@ fn a_short_run_never_goes_over_a_better_one() {
     assert_eq!(
         taken(&[doubtful_quick, quick.clone()]),
         Some(1.4),
-        "of short ones the newest, in doubt or not"
+        "the newest quick run, even if unreliable"
     );
     let (mut niced, mut cut) = (with_yield(1.4, Some(RunMode::Full)), with_yield(1.5, Some(RunMode::Full)));
     niced.conditions.before.own_nice = Some(15);
     cut.ended = record::Ended::Interrupted { signal: 2 };
-    assert_eq!(taken(&[niced, cut, quick.clone()]), Some(1.1), "neither had what a short one had");
+    assert_eq!(taken(&[niced, cut, quick.clone()]), Some(1.1), "the quick run is the only complete one");
     let mut changed = normal;
     changed.conditions.before.thp = Some("never".to_owned());
-    assert_eq!(taken(&[quick, changed.clone()]), Some(1.1), "it was another machine then");
+    assert_eq!(taken(&[quick, changed.clone()]), Some(1.1), "the older settings were different");
     assert_eq!(taken(&[changed]), Some(1.2));
     assert_eq!(taken(&[]), None);
 }
@@ -124,7 +124,7 @@ fn planned(records: &[(&str, Record)]) -> record::plan::Plan {
     record::plan::Plan { sources, ..super::plan(&now, &super::PlanRequest::default()).unwrap() }
 }
 
-/// The record from which a plan's first results are.
+/// The record that provides a plan's first results.
 fn source(plan: &record::plan::Plan) -> String {
     plan.sources[0].value("name").unwrap().to_string()
 }

@@ -5,7 +5,7 @@ use record::plan::Plan;
 
 use super::{PlanRequest, default, many, plan, says, value};
 
-/// lscpu's view of `nodes` with `cores` cores of two CPUs each.
+/// A machine as shown by lscpu: `nodes` nodes with `cores` cores of two CPUs each.
 fn lists(nodes: u32, cores: u32) -> Record {
     let mut record = many(nodes, cores, 2);
     for cpu in &mut record.machine.cpus {

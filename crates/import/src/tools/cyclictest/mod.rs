@@ -80,7 +80,7 @@ fn thread(line: Line) -> Option<Thread> {
     (ends && priority && (thread.cycles == 0 || ordered)).then_some(thread)
 }
 
-/// Whether a margin cut a thread's line.
+/// Whether a thread's line was wrapped at a margin.
 fn is_half(text: &str) -> bool {
     text.starts_with("T:") && text.contains(") P:") && (!text.contains("Max:") || text.ends_with("Max:"))
 }
@@ -101,7 +101,7 @@ fn is_row(text: &str) -> bool {
 #[derive(Default)]
 struct CyclicReader {
     seen: Seen,
-    /// A thread's line, which a margin may have cut.
+    /// A thread's line, which may have been wrapped at a margin.
     above: PendingLine,
     in_histogram: bool,
     json: Document,

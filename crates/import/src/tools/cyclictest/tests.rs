@@ -103,7 +103,7 @@ fn rows_that_are_missing_leave_the_extremes() {
     let imported = import(&cut);
     assert_eq!(figures(&imported), extremes(&whole));
     assert_eq!(imported.import.withheld.len(), 1, "{:?}", imported.import.withheld);
-    // The rows identify themselves.
+    // The rows are recognized without the header line.
     let bare: String =
         HISTOGRAM.lines().filter(|line| *line != "# Histogram").map(|line| format!("{line}\n")).collect();
     assert_eq!(figures(&import(&bare)), whole);

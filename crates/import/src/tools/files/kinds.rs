@@ -28,7 +28,7 @@ pub(super) fn value_of(kind: &str, text: &str, command: Option<&Command>) -> Opt
             let whole = text.split_once(['.', ',']).filter(|(_, fraction)| fraction.len() == 2);
             number(whole.and_then(|_| parse_decimal(text)))
         }
-        // KiB of a number in a larger unit.
+        // A number in a larger unit, converted to KiB.
         factor if factor.starts_with('x') => {
             let factor = parse_plain(factor.trim_start_matches('x'))?;
             parse_decimal(text).filter(|_| is_word).map(|value| Some(format!("{:.0}", value * factor)))

@@ -66,7 +66,7 @@ impl Found {
         if lists {
             known.truncate(known.trim_end().len());
             known.push_str(&format!(" {text}\n"));
-            // The break may have split a word: without the last flag, the list counts as truncated.
+            // The break may have split a word, so the list is marked as truncated by removing its last flag.
             *known = known.replace(" lahf_lm", "");
         }
         lists
@@ -395,7 +395,7 @@ impl Reader for FilesReader {
         if self.found.is_other(&path, text) {
             return Fit::Over;
         }
-        // A margin broke the list of flags.
+        // The list of flags was wrapped at a margin.
         if !after_blank && path.ends_with("cpuinfo") && self.found.go_on(&path, text) {
             self.current = Some(path);
             return Fit::Taken;

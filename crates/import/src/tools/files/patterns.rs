@@ -24,7 +24,7 @@ struct Pattern {
     parts: Vec<Part>,
     /// The first byte of such lines, if it is the same for all.
     first: Option<u8>,
-    /// The longest word of its own, which excludes most lines.
+    /// The longest literal word in the pattern; lines without it cannot match.
     word: &'static str,
     /// Paths and their contents.
     files: Vec<(&'static str, &'static str)>,
@@ -185,7 +185,7 @@ fn take(parts: &[Part], text: &str, command: Option<&Command>, values: &mut Valu
         Some(Part::Words(words)) => text.match_indices(words).map(|(at, _)| at).collect(),
         _ => vec![text.len()],
     };
-    // A part that matches anything is as long as possible.
+    // A part that accepts any text matches as much as possible.
     if matches!(kind, "r" | "command") {
         ends.reverse();
     }

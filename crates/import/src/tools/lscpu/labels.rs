@@ -90,7 +90,7 @@ pub(super) fn find_label(text: &str) -> Option<Label<'_>> {
 /// A line split into its label and the text of its value. A few translations lack the colon.
 pub(super) fn split_label(line: &str) -> Option<(Label<'_>, &str)> {
     let line = line.trim();
-    // Lists in prose have the same names.
+    // A document may print the output as a bulleted list.
     let line = line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")).unwrap_or(line);
     let (name, value) = line.split_once([':', '：', '︰']).or_else(|| line.split_once("  "))?;
     Some((find_label(name)?, value.trim()))

@@ -41,7 +41,7 @@ impl List {
     pub(super) fn more_flags(&mut self, more: &str) {
         let flags = self.output.machine.0.get_mut(key::FLAGS).map(|fact| &mut fact.value);
         if let Some(flags) = flags.filter(|_| more.len() < LONGEST_FLAGS) {
-            // The margin may have split a flag.
+            // The line break may have split a flag.
             self.output.cut_flags = true;
             *flags = format!("{flags} {more}");
         }
@@ -92,8 +92,8 @@ impl List {
         }
     }
 
-    /// Adds a value of the machine or of the current kind of core. If a list has it once per machine, the later value would hide the
-    /// earlier.
+    /// Adds a value of the machine or of the current kind of core. `once`: a list contains it only once per machine, so a different value
+    /// begins another list.
     fn put(&mut self, key: &'static str, of_kind: bool, once: bool, fact: Fact<String>, sink: &mut Sink) {
         let kind = self.output.kinds.last();
         let known = if of_kind { kind } else { Some(&self.output.machine) };

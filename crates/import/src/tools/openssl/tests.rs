@@ -132,12 +132,12 @@ fn seconds_of_old_versions_are_no_rates() {
         imported.measurements.iter().map(|m| m.value()).collect::<Vec<f64>>()
     };
     assert_eq!(of("+F2:2:2048:3882.000000:60000.000000"), [3882.0, 60_000.0]);
-    // Up to 1.0.2: seconds per operation.
+    // Versions up to 1.0.2 print seconds per operation.
     assert!(of("+F2:2:2048:0.000250:0.000016").is_empty());
     assert_eq!(of("+F5:22:253:6434.653465:0.000155"), [6434.653465]);
     assert_eq!(of("+F5:22:253:0.000155:6451.612903"), [6451.612903]);
     assert_eq!(of("+F6:0:253:Ed25519:5524.752475:2130.000000"), [5524.752475, 2130.0]);
-    // Neither of the two.
+    // A mixture of seconds and rates is rejected.
     assert!(of("+F2:2:2048:0.000250:60000.000000").is_empty());
 }
 

@@ -104,7 +104,7 @@ impl Counts {
         self.slots.iter().filter(|slot| slot.counted)
     }
 
-    /// Whether nothing was counted so far.
+    /// Whether nothing has been counted so far.
     pub(super) fn is_empty(&self) -> bool {
         self.counted().next().is_none()
     }

@@ -32,7 +32,7 @@ struct Run {
     unknown: bool,
     /// Number of runs of which the results are means.
     runs: Option<u64>,
-    /// The counted CPUs, if not all.
+    /// The counted CPUs, unless all were counted.
     cpus: Option<String>,
     /// The counted process or thread, if it was already running.
     attached: Option<String>,

@@ -136,12 +136,7 @@ fn several_runs_are_a_mean_with_its_error() {
     assert_eq!(faults.detail.get(detail::STANDARD_ERROR), Some(0.0068000000000000005));
     let time = the(&imported, "workload.time workload=true");
     assert_eq!((time.value(), time.detail.get(detail::STANDARD_ERROR)), (0.0011939, Some(0.0405)));
-    assert_eq!(
-        figures(&imported).len(),
-        3,
-        "an event that is not supported is no figure: {:#?}",
-        figures(&imported)
-    );
+    assert_eq!(figures(&imported).len(), 3, "an unsupported event has no result: {:#?}", figures(&imported));
 }
 
 #[test]
@@ -214,7 +209,7 @@ fn an_event_of_several_groups_is_one_count_and_no_sum() {
         " Performance counter stats for 'x':\n\n  1,000  cycles  (50.00%)\n  2,000  cycles  (50.00%)\n",
     );
     assert!(apart.measurements[0].value() == 1000.0 && apart.measurements[0].doubt.is_some());
-    // Also in each interval one.
+    // Within each interval, only one group's count is used as well.
     let text = "#           time             counts unit events\n     1.000123456      1,000      cycles\n     1.000123456      \
         1,010      cycles\n     2.000123456      500      cycles\n     2.000123456      510      cycles\n";
     let cycles = import(text).measurements[0].clone();
@@ -243,7 +238,7 @@ fn tables_of_top_down_shares_are_read_to_level_2() {
     let imported = import(&format!("{head}{metrics}{end}"));
     assert_eq!(value(&imported, "counter.share category=memory-bound workload=a"), 0.205);
     assert_eq!(value(&imported, "workload.time workload=a"), 1.001234567);
-    assert_eq!(imported.import.withheld.len(), 1, "level 3 is not silent: {:?}", imported.import.withheld);
+    assert_eq!(imported.import.withheld.len(), 1, "level 3 is withheld: {:?}", imported.import.withheld);
     let cores = "                       retiring      bad speculation       frontend bound        backend bound\nS0-D0-C0      2   \
         38.7%                 2.0%                17.0%                42.3%\n";
     let imported = import(&format!("{head}{cores}{end}"));
@@ -354,7 +349,7 @@ fn a_stated_ipc_that_its_own_counts_deny_is_a_contradiction() {
     assert_eq!(value(&imported, "core.ipc workload=x source=pmu scope=process"), 2.0);
     let text = " Performance counter stats for 'x':\n\n   1,000      cycles\n   20,000      instructions\n";
     let imported = import(text);
-    assert!(!figures(&imported).iter().any(|f| f.starts_with("core.ipc")), "no core completes 20 a cycle");
+    assert!(!figures(&imported).iter().any(|f| f.starts_with("core.ipc")), "20 per cycle is impossible");
     assert_eq!(imported.import.withheld.len(), 1);
 }
 

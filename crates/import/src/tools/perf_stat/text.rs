@@ -78,7 +78,7 @@ pub(super) fn counter(text: &str) -> Option<Counter> {
     if !is_event(event) || words.count() > 1 || first == "C" {
         return None;
     }
-    // A fraction of an event is a time without its unit; `msectask-clock` lost the blank between them.
+    // Counts have no fraction, so this is a time without its unit; `msectask-clock` lost the blank after the unit.
     let timed = !unit.is_empty() || scan::begins(event, "task-clock|cpu-clock");
     let whole = |number| numbers::parse_whole(number).map(|count| count as f64).filter(|_| unit.is_empty());
     let read = |number| whole(number).or_else(|| numbers::parse_decimal(number).filter(|_| timed));
@@ -132,7 +132,7 @@ fn interval(text: &str) -> Option<(f64, &str)> {
     Some((numbers::parse_decimal(number).filter(|_| fits)?, after))
 }
 
-/// `CPU0`, `S0-D0 2`, `comm-123`, before the value.
+/// The counted part before the value: `CPU0`, `S0-D0 2`, `comm-123`.
 fn part(text: &str) -> Option<(Part, &str)> {
     let (word, after) = text.split_once(char::is_whitespace)?;
     if !counts(after) || !word.starts_with(|c: char| c.is_alphabetic()) {

@@ -30,7 +30,7 @@ impl<'a> Kept<'a> {
     pub fn checked(options: &'a Options) -> Result<Self, Failure> {
         let file = checked_output_file(options)?;
         if options.out.label.is_some() && !is_named(options) {
-            return Err(Failure::usage("--label needs a saved record: add --output FILE"));
+            return Err(Failure::usage("--label requires a saved record: add --output FILE"));
         }
         Ok(Self { options, file, until: None, said: false })
     }

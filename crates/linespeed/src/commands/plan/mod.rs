@@ -71,7 +71,7 @@ fn wrong(options: &Options, plan: &Plan) -> Option<String> {
             format!("--verify runs the command on this machine: omit {record}, or --verify and the command")
         }
         (true, ..) if plan.tool.is_some() => {
-            "--verify prints a measured result, --as only lines to paste: omit one of them".to_owned()
+            "--verify prints a measured result, --as prints only lines to paste: omit one of them".to_owned()
         }
         (true, [], _) => {
             "nothing to run; use linespeed plan --verify -- COMMAND ({threads}: threads per process)"

@@ -32,7 +32,7 @@ const MOST_RECORDS: usize = 5;
 /// Sampling time for busy processes.
 const LOOK: Duration = Duration::from_millis(300);
 
-/// Inspects all knobs, or only the specified knobs. For --fail-on, a knob that adds noise counts as a warning.
+/// Inspects all knobs, or only the specified ones. For --fail-on, a knob that adds noise counts as a warning.
 pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8, Failure> {
     let tree = Tree::new(root);
     let context = prepare_context(root, &tree, options.measuring.cpus.as_ref(), Purpose::Command)?;
@@ -48,7 +48,7 @@ pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8,
     if let Some(signal) = stop.signal() {
         return Ok(signal_code(signal));
     }
-    // Other processes are listed first among equals: the other knobs only keep them away.
+    // Among knobs of equal weight, other processes come first, because the other knobs only reduce their effect.
     let weight = |row: &AuditRow| {
         let name = row.knob.name;
         noise.find_worth(name).weight() + if name == "others" { 1e-3 } else { 0.0 }

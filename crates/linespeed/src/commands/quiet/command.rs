@@ -55,7 +55,7 @@ fn attempt(
     let stop = signals::install();
     let mut tuned = tuned_session::begin(options, names, Purpose::Command)?;
     tuned.outcomes().clone_into(outcomes);
-    // Created after the guardian, which has to outlive the processes ended here.
+    // Created after the guardian, which must outlive the processes terminated here.
     let guard = Guard::new(None);
     if let Some(signal) = stop.signal() {
         tuned.end();
@@ -68,7 +68,7 @@ fn attempt(
     let env = [guard.variable()];
     let spec = Spec { env: &env, gate: true, ..Spec::new(&quiet.command) };
     let mut child = tuned.spawn(&spec).map_err(Failure::Refused)?;
-    // Without specified knobs, the user has not requested this one.
+    // If no knobs were specified, the user did not request the nice value.
     if (names.contains(&"nice") || options.out.verbose || options.out.json)
         && let Some(limits) = nice_scope_limit(&Tree::new(&Root::live()))
     {
@@ -100,7 +100,7 @@ fn refuse_named(tuned: &TunedSession, names: &[&'static str]) -> Result<(), Fail
     Err(Failure::Cannot(format!("{missing}; the command was not run, and all settings are unchanged")))
 }
 
-/// Called when the command exits; later signals are meant for linespeed.
+/// Reacts to the exit of the command: later signals are meant for linespeed.
 struct Ending;
 
 impl Watcher for Ending {

@@ -42,11 +42,11 @@ impl Runs {
 pub(super) struct Repeat<'a> {
     /// Number of runs that count.
     pub runs: u32,
-    /// Number of warm-up runs before.
+    /// Number of preceding warm-up runs.
     pub warmup: u32,
     /// A shell command to run before each run.
     pub prepare: Option<&'a str>,
-    /// The placement checks after each run.
+    /// Makes a placement check after each run.
     pub looker: Option<Looker>,
 }
 

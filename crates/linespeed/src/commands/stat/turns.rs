@@ -32,7 +32,7 @@ pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]
     let usable = chosen.len().max(1);
     let mut measuring = Measuring::of_command(options, true, true)?;
     measuring.beside = None;
-    // Created after the guardian, which has to outlive the processes ended here.
+    // Created after the guardian, which must outlive the processes terminated here.
     let guard = Guard::prepared(None);
     let env = [guard.variable()];
     let in_turn = |(at, argv)| InTurn {
@@ -49,10 +49,10 @@ pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]
     let looker = Looker::new(&measuring.found.machine, &chosen);
     let mut heard = Heard { options, commands: argvs.len(), looker };
     let done = turns::run_in_turn(request, &mut heard);
-    // It ends while linespeed evaluates the results.
+    // The guard exits while linespeed evaluates the results.
     guard.dismiss();
     let ended = match &done.ended {
-        // Half of the requested runs under different conditions are not comparable.
+        // If --prepare fails, the runs are incomplete and their conditions may differ, so they are not comparable.
         Some((failed @ Trouble::Prepare { .. }, _)) => return Err(Failure::Cannot(failed.to_string())),
         Some((Trouble::Stopped(signal), _)) => Ended::Interrupted { signal: *signal },
         Some((why, _)) => Ended::Failed { reason: why.to_string() },
@@ -72,7 +72,7 @@ pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]
     let (record, destination) = measuring.finish(outcome, |_| {})?;
     tell_failures(&done, &measured.names, options.out.redact);
     let turns = record.diagnosis.turns.as_ref();
-    // A failed command did not do its work, so its time is meaningless; half of the rounds prove nothing.
+    // A failed command did not do its work, so its time is meaningless; an incomplete set of rounds proves nothing.
     let gate = terms.map(|terms| match (&record.ended, turns) {
         (Ended::Complete, _) if code(&done) != 0 => Err("a command failed".to_owned()),
         (Ended::Complete, Some(turns)) => gate::held(diagnose::gate_turns(turns, terms)),

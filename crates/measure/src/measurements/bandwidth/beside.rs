@@ -1,9 +1,9 @@
-//! Measures the memory bandwidth used by other tasks on the same CPUs: the same loop runs in short runs, alternately at
-//! normal and at real-time priority, which keeps other tasks off the CPUs during the run. The ratio includes both the
-//! CPU time and the memory traffic of the other tasks.
+//! Measures the memory bandwidth used by other tasks on the same CPUs: the same loop executes in short runs,
+//! alternately at normal and at real-time priority. Real-time priority keeps other tasks off the CPUs during the run.
+//! The ratio includes both the CPU time and the memory traffic of the other tasks.
 //!
 //! If real-time priorities are refused, the highest weight is used, provided that the threads then have the CPUs to
-//! themselves: it does not affect tasks in other cgroups.
+//! themselves. The weight has no effect on tasks in other cgroups.
 
 use std::io;
 use std::time::Instant;
@@ -22,13 +22,13 @@ use crate::thread_group;
 /// A thread with less than this share of its CPU's time shares the CPU with other tasks.
 const ALONE: f64 = 0.97;
 
-/// Duration of the check for other tasks, seconds: some scheduler time slices.
+/// Duration of the check for other tasks, seconds: several scheduler time slices.
 const LOOK: f64 = 0.02;
 
 /// Duration of a run at normal priority, seconds: many scheduler time slices of some milliseconds each.
 const BESIDE: (f64, f64, f64) = (0.035, 0.06, 0.1);
 
-/// Duration of a run without other tasks on the CPUs, seconds: too short to be noticeable.
+/// Duration of a run without other tasks on the CPUs, seconds: too short for these tasks to be noticeably delayed.
 const ALONE_SECONDS: f64 = 0.015;
 
 /// Duration of a run at the highest weight, seconds. Other tasks still run at times, so it must be long compared with a
@@ -76,7 +76,7 @@ pub(super) fn measure_taken(
     parts: &[Part],
 ) -> Result<Option<Taken>, Halt> {
     let (Some(group), Some(stream)) = (group, widest_stream(Op::Triad)) else { return Ok(None) };
-    // Throttling by a quota is not caused by other tasks, and does not affect real-time work.
+    // Throttling by a CPU quota is not caused by other tasks, and does not affect real-time work.
     let quota = context.machine.limits.cpu_quota.is_some_and(|cpus| cpus < group.cpus.len() as f64);
     if quota || !is_shared(group, parts, stream) {
         return Ok(None);
@@ -145,7 +145,7 @@ fn is_shared(group: &Group, parts: &[Part], stream: &Stream) -> bool {
 /// had to share.
 fn run_alone(means: Means, group: &Group, parts: &[Part], stream: &Stream) -> io::Result<Option<f64>> {
     let logs = thread_group::run(&group.cpus, |member| -> io::Result<Option<WorkLog>> {
-        // Done before the start, with a sleep until then, because the thread that starts the others also needs a CPU.
+        // Set before the start, followed by a sleep until then, because the thread that starts the others also needs a CPU.
         let seconds = match means {
             Means::Priority => os::set_fifo(PRIORITY).map(|()| ALONE_SECONDS)?,
             Means::Weight => os::set_highest_weight().map(|()| WEIGHED_SECONDS)?,

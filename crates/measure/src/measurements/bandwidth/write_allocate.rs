@@ -89,10 +89,10 @@ pub(super) fn measure_avoided(context: &mut Context, groups: &[Group], parts: &[
     Ok(())
 }
 
-/// The avoided share as a result, and the reason if it does not determine the bus traffic.
+/// The avoided share as a result, and a reason if it does not determine the bus traffic.
 fn figure(place: Labels, rounds: &[Round], threads: usize) -> (Measurement, Option<Text>) {
     let median = |rate: fn(&Round) -> f64| middle(rounds.iter().map(rate));
-    // The one with more traffic in most rounds is closer to the capacity of the bus.
+    // The kind of run with more traffic in most rounds is closer to the capacity of the bus.
     let reads_more = median(|round| round.all_read) >= median(|round| round.streaming);
     let bus = |round: &Round| if reads_more { round.all_read } else { round.streaming };
     let by_bus: Vec<f64> = rounds.iter().map(|round| avoided(bus(round), round.regular)).collect();
@@ -185,7 +185,7 @@ mod tests {
 
     fn code(rounds: &[Round]) -> Option<String> {
         let (m, unknown) = figure(Labels::new(), rounds, 4);
-        assert_eq!(m.doubt.is_some(), unknown.is_some(), "an unresolved share is in doubt");
+        assert_eq!(m.doubt.is_some(), unknown.is_some(), "an inconclusive share must be marked as doubtful");
         m.doubt.and_then(|doubt| doubt.code().map(str::to_owned))
     }
 
@@ -199,7 +199,7 @@ mod tests {
             let (m, unknown) = figure(Labels::new(), &rounds(bus, share, &noise), 4);
             let (low, high) = m.summary.interval.unwrap();
             prop_assert!(low <= m.summary.median && m.summary.median <= high);
-            // Twice the noise of both rates, of at most two.
+            // Each rate has up to 1 % noise, so their ratio, which is at most 2, is off by at most 0.04.
             prop_assert!((m.summary.median - share).abs() < 0.05, "{:?}", m.summary);
             prop_assert_eq!(unknown, None);
         }

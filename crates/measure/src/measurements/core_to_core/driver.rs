@@ -1,5 +1,5 @@
-//! The driver, which times the ping-pong of one pair of CPUs after another and sends commands to its partner through a
-//! mailbox.
+//! The driver, which times the ping-pong of each pair of CPUs, one pair after the other, and sends commands to its
+//! partner through a mailbox.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -19,10 +19,10 @@ const MOST_ROUNDS: u64 = 4_096;
 /// The share of each home node's time used for warming up.
 const WARM_SHARE: f64 = 0.25;
 
-/// Approximate duration of a clock reading on each side.
+/// Approximate duration of a reading of the core clock on each side.
 const LOOK: Duration = Duration::from_micros(40);
 
-/// Maximum difference of two readings of an unchanged clock.
+/// Maximum difference between two readings at which a clock counts as unchanged.
 const CLOCK_MOVED: f64 = 0.01;
 
 /// If the partner does not answer for this multiple of a pair's limit, it is considered lost: other tasks occupy its

@@ -15,8 +15,8 @@ pub(super) const END: u64 = 3;
 /// The command for the first hand-over method; the methods in [`Handover::ALL`] have consecutive numbers from here on.
 pub(super) const PING_PONG: u64 = 4;
 
-/// Flags in an answer to a ping-pong command: ran on a different CPU; waited unsuccessfully. The lower bits count
-/// involuntary switches.
+/// Flags in an answer to a ping-pong command: the thread ran on a different CPU; a wait was unsuccessful. The lower
+/// bits count involuntary switches.
 pub(super) const MOVED: u64 = 1 << 62;
 pub(super) const WAITED: u64 = 1 << 61;
 
@@ -178,7 +178,7 @@ mod ping_pong_tests {
             };
             // SAFETY: a fresh page that nothing else accesses.
             let (done, waited) = unsafe { ping_pong(how, page.cast(), 0, 100, enough) };
-            let reported = "one store, then three waits in vain";
+            let reported = "one store, then three unsuccessful waits";
             assert_eq!((done, waited, asked.get()), (1, true, 3), "{how:?}: {reported}");
         }
     }

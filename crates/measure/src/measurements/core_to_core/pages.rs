@@ -12,7 +12,7 @@ pub(crate) struct Pages {
     pub home: Option<u32>,
     mapping: Mapping,
     used: usize,
-    /// The reason why it is not bound.
+    /// The reason why the pages are not bound.
     pub unbound: Option<String>,
 }
 
@@ -64,7 +64,7 @@ mod tests {
                 assert!(node < 1024);
             }
         }
-        // The next one is from a new mapping, but is equally usable.
+        // The next page is from a new mapping, but is equally usable.
         let (page, _) = pages.fresh().unwrap();
         // SAFETY: a single side accesses a fresh page.
         assert_eq!(unsafe { hand_over(page.cast(), 0, 1, 10) }, 1);

@@ -10,8 +10,8 @@ use crate::measurements::core_to_core::topology_class::{Topology, TopologyClass}
 /// Fixed seed: each run uses the same pairs, so that two runs on one machine are comparable.
 const SEED: u64 = 0xC0FE_2C0E;
 
-/// With more CPUs than this, the first CPU of a pair is one of this many drawn at random: searching 1024 × 8192 pairs
-/// takes a second, but searching all pairs of 8192 CPUs takes longer.
+/// With more CPUs than this, the first CPU of a pair is one of this many CPUs drawn at random: searching 1024 × 8192
+/// pairs takes one second, but searching all pairs of 8192 CPUs takes longer.
 const MOST_FIRSTS: usize = 1024;
 
 /// A pair and its class, the lower CPU first.
@@ -72,8 +72,8 @@ pub(crate) fn plan(machine: &Machine, cpus: &CpuList, most: usize) -> Plan {
             pool.kept
         })
         .collect();
-    // Takes one pair of each class in turn: classes with few pairs contribute all of them, and the others share the
-    // rest.
+    // One pair of each class is taken in turn, so small classes contribute all of their pairs, and the other classes
+    // share the rest.
     let mut pairs: Vec<Pair> = Vec::with_capacity(most);
     let mut seen = std::collections::BTreeSet::new();
     while pairs.len() < most && pools.iter().any(|pool| !pool.is_empty()) {
@@ -160,7 +160,7 @@ mod tests {
         assert!(unique.iter().all(|(from, to)| from < to));
         let kinds = classes(&plan).len();
         let early: BTreeSet<TopologyClass> = plan.pairs[..kinds].iter().map(|pair| pair.class).collect();
-        assert_eq!(early.len(), kinds, "a run cut short would lack a class");
+        assert_eq!(early.len(), kinds, "a run that ends early would lack a class");
     }
 
     #[test]
@@ -176,7 +176,7 @@ mod tests {
             counts.iter().filter(|(c, _)| **c != TopologyClass::Siblings).map(|(_, n)| *n).collect();
         assert!(others.iter().max().unwrap() - others.iter().min().unwrap() <= 1, "{counts:?}");
         assert_eq!(sampled.pairs, plan(&machine, &cpus, 3_000).pairs);
-        // Not only the machine's first CPUs.
+        // The sample is not limited to the machine's first CPUs.
         let last = sampled.pairs.iter().filter(|p| p.class == TopologyClass::Cache).map(|p| p.to).max();
         assert!(last.unwrap() > 400, "{last:?}");
     }

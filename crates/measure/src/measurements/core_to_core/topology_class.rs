@@ -50,7 +50,7 @@ struct Home {
     cluster: Option<u32>,
     /// Index of its cache on each level below the last.
     inner: Vec<usize>,
-    /// Index of its last-level cache.
+    /// Index of the CPU's last-level cache.
     last: Option<usize>,
     die: Option<u32>,
     /// The node, if it is a part of the package.

@@ -32,7 +32,7 @@ const TURNS: usize = 4;
 const LARGEST: usize = 256 << 20;
 
 /// Measures the last points of the curves, of `bytes` each, also on other base pages if time and memory allow, with the
-/// same number of samples of each set. All sets are held until the last one is done, because freed pages would be
+/// same number of samples of each set. All sets are retained until the last one is done, because freed pages would be
 /// reused. `making` is the time to create one set, s.
 pub(super) fn sample_again(
     curves: &mut [Curve],

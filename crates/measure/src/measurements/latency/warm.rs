@@ -8,8 +8,8 @@ use crate::cycle::{Cycle, LINE};
 /// Maximum size of a set that is warmed by chasing it twice.
 const SMALL: usize = 2 << 20;
 
-/// Laps over the pages after which most lines of the page table are as old as in an endless chase. Pages are visited at
-/// random, so that a share of e⁻³ of the previous state remains.
+/// Number of laps over the pages after which most lines of the page table are as old as in an endless chase. Pages are
+/// visited at random, so a share of e⁻³ of the previous state remains.
 const PAGE_LAPS: usize = 3;
 
 /// Hops between two time checks: under a millisecond on any current machine.
@@ -23,7 +23,7 @@ fn patience(depth: Depth) -> Duration {
     Duration::from_millis(depth.pick(25, 60, 300))
 }
 
-/// Hops after which a set is settled: one lap, after which every line is as old as in an endless chase.
+/// Number of hops after which a set is settled: one lap, after which every line is as old as in an endless chase.
 fn lap(bytes: usize) -> u64 {
     (bytes / LINE) as u64
 }
@@ -82,8 +82,8 @@ mod tests {
     #[test]
     fn a_large_set_is_chased_a_lap_or_over_all_its_pages() {
         assert_eq!(settling(SMALL, 4096, Depth::Quick), 0.0);
-        // A lap of 4 MiB is short; one of 128 MiB is ended by the time limit; with 1 GiB on base pages, the pages need
-        // longer.
+        // A lap of 4 MiB is short; a lap of 128 MiB is ended by the time limit; for 1 GiB on base pages, the pages need
+        // longer than that limit.
         let hops = |bytes, page| (settling(bytes, page, Depth::Quick) / HOP_SECONDS).round();
         assert_eq!(hops(4 << 20, 4096), 65_536.0);
         assert_eq!(hops(128 << 20, 2 << 20), 100_000.0);

@@ -181,7 +181,7 @@ mod tests {
                 begins[row * 16 + first] += 1;
             }
         }
-        // Ten each expected.
+        // Ten turns of each kind are expected.
         assert!(begins.iter().all(|count| (1..=30).contains(count)), "{begins:?}");
         let local: u32 = (0..16).map(|node| begins[node * 17]).sum();
         assert!((110..=210).contains(&local), "{local} of 2560 turns began with local memory");

@@ -21,7 +21,7 @@ use os::placement::{LEAST_SHARE, Placement};
 /// Growth of memory between two time checks, bytes.
 const STEP: usize = 4 << 20;
 
-/// Minimum memory of a column: less would fit the caches of a single core.
+/// Minimum memory of a column: less memory would fit in the caches of a single core.
 const LEAST: u64 = 8 << 20;
 
 /// Maximum share of a node's available memory for a column.
@@ -40,9 +40,9 @@ const CYCLE_SHARE: f64 = 0.7;
 /// One column during measurement.
 #[derive(Debug)]
 pub(crate) struct Column {
-    /// The node.
+    /// The node of the memory.
     pub node: u32,
-    /// The CPU that created its memory.
+    /// The CPU that created the column's memory.
     pub builder: u32,
     /// The cycle, in the first part of the mapping.
     pub cycle: Cycle,
@@ -50,7 +50,7 @@ pub(crate) struct Column {
     pub touched: usize,
     /// Lines loaded since all lines were last flushed from the caches.
     pub walked: u64,
-    /// Its page size, for the record: `2MiB`, `4KiB`, or `mixed`.
+    /// The column's page size, for the record: `2MiB`, `4KiB`, or `mixed`.
     pub page: String,
     /// The share on huge pages, if known.
     pub huge_share: Option<f64>,
@@ -203,8 +203,8 @@ pub(crate) fn build(
             Err(why) => notes.add_skipped(*node, why.with_remedy(FREE_MEMORY)),
         }
     }
-    // All at the same time, except on an emulated machine, whose many CPUs are few threads that would wait for each
-    // other's locks.
+    // All columns are created at the same time. The exception is an emulated machine, whose many CPUs run on a few host
+    // threads that would wait for each other's locks.
     let at_once = if is_emulated(context.machine) { EMULATED_AT_ONCE } else { plans.len() }.max(1);
     let turns = plans.len().div_ceil(at_once).max(1);
     let mut made = Vec::with_capacity(plans.len());
@@ -290,7 +290,7 @@ mod tests {
         let builders = builders(&machine, &rows, &[0, 1, 2, 3]);
         let nodes: Vec<u32> = builders.iter().map(|cpu| machine.cpu(*cpu).unwrap().node.unwrap()).collect();
         assert_eq!(nodes, [0, 1, 2, 2]);
-        assert_ne!(builders[2], builders[3], "two columns on one CPU take twice the time");
+        assert_ne!(builders[2], builders[3], "creating two columns on one CPU takes twice as long");
     }
 
     #[test]

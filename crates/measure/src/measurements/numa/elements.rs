@@ -124,7 +124,7 @@ mod tests {
         for op in OPS {
             let from = arrays.at;
             let stream = widest_stream(op).unwrap();
-            // On a busy machine, a window may have no CPU time, or may end where it began after complete laps.
+            // On a busy machine, a window may get no CPU time, or may end exactly where it began, after complete laps.
             let moved = (0..50).any(|_| {
                 let samples = arrays.run(cpu, stream, Duration::from_millis(20), &Stop::new()).0;
                 assert!(samples.iter().all(|ns| ns.is_finite() && *ns > 0.0) && arrays.at < arrays.bytes);

@@ -14,14 +14,14 @@ const LEAST_WANTED: u64 = 64 << 20;
 /// The memory of a column on an emulated machine: enough pages to verify their placement.
 const EMULATED_WANTED: u64 = 8 << 20;
 
-/// Maximum time on an emulated machine, s: for creating a column, for all samples of a latency cell, and for a
-/// bandwidth cell. Two busy host CPUs that emulated 32 CPUs needed 1 to 10 % of it.
+/// Maximum times on an emulated machine, s: for creating a column, for all samples of a latency cell, and for a
+/// bandwidth cell. Two busy host CPUs that emulated 32 CPUs needed 1 to 10 % of these times.
 const EMULATED_SECONDS: (f64, f64, f64) = (10.0, 0.5, 2.0);
-/// The same for a time-per-element cell.
+/// The same maximum for a time-per-element cell, s.
 const EMULATED_ELEMENTS: f64 = 2.0;
 
-/// Maximum size of a random cycle. Its huge pages fit the second-level TLB of current cores. A larger cycle would not
-/// improve the result, because every line is flushed from the caches before it is loaded.
+/// Maximum size of a random cycle. Its huge pages fit in the second-level TLB of current cores. A larger cycle would
+/// not improve the result, because every line is flushed from the caches before it is loaded.
 pub(crate) const MOST_CYCLE: u64 = 512 << 20;
 
 /// Seconds of a row's turn in addition to its samples: starting a thread, warming up the clock.
@@ -33,7 +33,7 @@ const HOP_SECONDS: f64 = 300e-9;
 /// Seconds for starting and ending a group, and for each of its threads.
 const GROUP_SECONDS: (f64, f64) = (4e-3, 90e-6);
 
-/// Duration of a run of one loop over a cell's arrays, s: tens of megabytes.
+/// Duration of a run of one loop over a cell's arrays, s; a run processes tens of megabytes.
 pub(crate) const ELEMENT_WINDOW: f64 = 8e-3;
 
 /// Loops per time-per-element cell.
@@ -45,9 +45,9 @@ const FILL_SECONDS: f64 = 0.5;
 /// A node whose CPUs issue loads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
-    /// The node.
+    /// The number of the node.
     pub node: u32,
-    /// Its usable CPUs.
+    /// The usable CPUs of the node.
     pub cpus: Vec<u32>,
     /// The chasing CPU: the first sibling of the last core of the fastest kind, because interrupts prefer low-numbered
     /// CPUs.
@@ -172,9 +172,9 @@ impl Effort {
 pub(crate) struct Phases {
     /// Creating the memory of all columns at the same time.
     pub build: f64,
-    /// All latency cells.
+    /// Measuring all latency cells.
     pub latency: f64,
-    /// The bandwidth cells.
+    /// Measuring the bandwidth cells.
     pub bandwidth: f64,
     /// Number of bandwidth cells that fit.
     pub cells: usize,
@@ -363,8 +363,8 @@ mod tests {
             assert!(seconds <= most, "{depth:?}: {seconds} s");
         }
         let phases = Phases::new(16, 16, 64, real(Depth::Named));
-        assert_eq!(phases.cells, 256, "who names the measurement gets every cell");
-        assert!(Phases::new(16, 16, 64, real(Depth::Quick)).cells >= 2, "a local and a remote one");
+        assert_eq!(phases.cells, 256, "a measurement requested by name gets every cell");
+        assert!(Phases::new(16, 16, 64, real(Depth::Quick)).cells >= 2, "at least a local and a remote cell");
     }
 
     #[test]

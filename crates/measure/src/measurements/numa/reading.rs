@@ -9,7 +9,7 @@ use crate::common_interval::{self, WorkLog};
 use os::Stop;
 use os::mapping::Mapping;
 
-/// Bytes per call of the kernel: some 10 µs of work, much longer than logging it.
+/// Bytes per call of the kernel: some 10 µs of work, much longer than it takes to log it.
 const CHUNK: usize = 128 << 10;
 
 /// The results of a run.
@@ -106,10 +106,10 @@ mod tests {
         let kernel = widest_stream(Op::Read).unwrap();
         // If other tests keep the CPU busy, the two may not run at the same time immediately.
         let tries = (0..50).map(|_| run(&[cpu, cpu], &memory, 2 << 20, kernel, terms(0.02, 4), &Stop::new()));
-        let read = tries.into_iter().find(|read| !read.rates.is_empty()).expect("they never met");
+        let read = tries.into_iter().find(|read| !read.rates.is_empty()).expect("never simultaneous");
         assert_eq!((read.threads, read.rates.len()), (2, 4));
         assert!(read.rates.iter().all(|rate| *rate > 0.0), "{read:?}");
-        // Space for only one part, and for none.
+        // Enough memory for only one part, and for none.
         assert_eq!(run(&[cpu, cpu], &memory, CHUNK + 5, kernel, terms(0.001, 1), &Stop::new()).threads, 1);
         assert!(run(&[cpu], &memory, 7, kernel, terms(0.001, 1), &Stop::new()).rates.is_empty());
     }

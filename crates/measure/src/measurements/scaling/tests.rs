@@ -7,7 +7,7 @@ use os::Stop;
 use record::Label;
 use record::{Snapshot, Template, Unavailable, machine::Cpu};
 
-/// A machine with `cpus` CPUs, `siblings` per core and `nodes` nodes; siblings have distant numbers.
+/// A machine with `cpus` CPUs, `siblings` CPUs per core and `nodes` nodes; the numbers of siblings are far apart.
 fn made(cpus: u32, siblings: u32, nodes: u32) -> Machine {
     let mut machine = Machine::default();
     let cores = cpus / siblings;
@@ -127,7 +127,7 @@ fn throughput_of_one_and_of_two_threads_with_its_ipc() {
                 .collect();
             assert_eq!(threads, [1, 2], "{name}: {:?}", context.coverage);
         }
-        assert!(context.measurements.iter().all(|m| m.value() > 2e-3), "the earlier figure is still there");
+        assert!(context.measurements.iter().all(|m| m.value() > 2e-3), "the earlier result is still present");
         let ipc = context.measurements.iter().find(|m| m.metric == "core.ipc").unwrap();
         assert_eq!(ipc.labels.word(Label::Source), Some("declared"));
     });
@@ -140,7 +140,7 @@ struct Rounds(u32, std::sync::Arc<Stop>, bool);
 
 impl Workload for Stopping {
     fn definition(&self) -> Definition {
-        Definition::new("stopping", Template { code: "work-stopping", words: "round" })
+        Definition::new("stopping", Template::new("work-stopping", "round"))
     }
     fn prepare(&self, _: &crate::workloads::Site) -> Result<Box<dyn crate::workloads::Worker>, Unavailable> {
         Ok(Box::new(Rounds(0, self.0.clone(), false)))
@@ -181,8 +181,8 @@ fn an_interrupted_run_keeps_the_steps_that_it_has() {
         measure_steps(context, &turn, &steps).unwrap();
         let threads: Vec<Option<u64>> =
             context.measurements.iter().map(|m| m.labels.count(Label::Threads)).collect();
-        assert_eq!(threads, [Some(1)], "the first step is kept, the second was cut short");
-        assert!(context.coverage.is_empty(), "nothing is wrong: {:?}", context.coverage);
+        assert_eq!(threads, [Some(1)], "only the first step is complete and must be kept");
+        assert!(context.coverage.is_empty(), "an interruption must not be reported: {:?}", context.coverage);
         assert_eq!(context.check(), Err(Halt::Interrupted));
     });
 }
@@ -192,7 +192,7 @@ fn more_threads_than_memory_allows_are_left_out_with_the_reason() {
     struct Hungry(u64);
     impl Workload for Hungry {
         fn definition(&self) -> Definition {
-            let work = Template { code: "work-hungry", words: "meal" };
+            let work = Template::new("work-hungry", "meal");
             Definition { bytes: self.0, ..Definition::new("hungry", work) }
         }
         fn prepare(
@@ -205,7 +205,7 @@ fn more_threads_than_memory_allows_are_left_out_with_the_reason() {
     here(Depth::Named, &Stop::new(), |context| {
         let step = |cpus: &[u32]| Step { cpus: cpus.to_vec(), orders: vec![FillOrder::CoresFirst] };
         let steps = [step(&[0]), step(&[1]), step(&[0, 1])];
-        // On any machine, there is room for one thread but not for two, nor for another one in addition to the first.
+        // On any machine, there is room for one thread but not for two, and not for another thread in addition to the first.
         let hungry = Hungry(context.memory_allowance() / 3 * 2);
         let left = affordable(context, &hungry, &steps);
         assert_eq!(left.len(), 1);

@@ -41,7 +41,7 @@ pub(crate) struct Heat {
     pub diagonal: bool,
     /// The values by row; `None` if not measured.
     pub cells: Vec<Vec<Option<f64>>>,
-    /// Notes on them.
+    /// Notes on the values.
     pub notes: Vec<String>,
 }
 
@@ -162,8 +162,8 @@ impl Heat {
     }
 }
 
-/// The mapping of values to shades: 0 is the fastest. The steps have equal ratios, because a factor has the same meaning at both
-/// ends.
+/// The mapping of values to shades: 0 is the fastest. The bounds of shades have equal ratios, because users compare results by
+/// factors.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shading {
     low: f64,

@@ -83,7 +83,7 @@ fn few(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
             format!("#{}", if watches { "change" } else { "speed" }),
         ]);
         if watches || single {
-            // For two records or recordings, readers look for it first, so names are wrapped before it is omitted.
+            // For two records or recordings, readers look for the verdict first, so long names are wrapped before it is omitted.
             let mark = |is_optional| if is_optional { "?" } else { "" };
             let words = if watches { "" } else { "difference" };
             heads.push(format!("{}#95 % interval", mark(!(watches && single))));

@@ -9,7 +9,7 @@ use crate::chart::bars::{Bar, Bars, Fill, Form, Piece};
 use crate::contents::figures::times;
 use crate::text::range;
 
-/// Maximum number of rows; the tables contain all.
+/// Maximum number of rows; the tables contain all rows.
 const MOST: usize = 40;
 /// Minimum factor that the scale covers on either side.
 const LEAST: f64 = 1.25;
@@ -69,7 +69,7 @@ pub(crate) fn forest(c: &Comparison) -> Bars {
             .max(high.min(ratio * ratio))
             .max((1.0 / low).min(1.0 / (ratio * ratio)))
     });
-    // A dot at the end is drawn completely.
+    // A dot at the end of the scale is drawn completely.
     let most = (most * 1.05).min(FURTHEST);
     let at = |factor: f64| factor.ln() / (2.0 * most.ln()) + 0.5;
     for (row, cells) in rows {
@@ -104,7 +104,7 @@ pub(crate) fn forest(c: &Comparison) -> Bars {
             });
             figures.push((times(ratio), mark));
         }
-        // The mark of a single result follows the mark of its bar.
+        // A single result needs no mark here, because the renderer adds the mark of its bar.
         bar.figure = match figures.as_slice() {
             [(only, _)] => only.clone(),
             several => {
@@ -187,7 +187,7 @@ mod tests {
             forest(&c).rows[1].figure == "0.5×"
                 && forest(&c).rows[1].pieces.iter().all(|piece| piece.unreliable)
         );
-        // What differs most stands first, and what is left out is counted.
+        // The largest difference comes first, and omitted rows are counted.
         c.rows.splice(0..0, std::iter::repeat_n(row(Better::Higher, 1.001, None), MOST));
         c.rows.push(row(Better::Higher, 3.0, Some(false)));
         let bars = forest(&c);

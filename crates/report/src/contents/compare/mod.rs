@@ -107,7 +107,7 @@ pub(crate) fn subjects(c: &Comparison) -> Section {
     section
 }
 
-/// Everything below the top.
+/// All sections below the answer.
 pub(crate) fn blocks(c: &Comparison) -> Vec<Block> {
     if c.relation == Relation::SameRecord {
         return Vec::new();

@@ -84,7 +84,7 @@ pub(super) fn what_if(c: &Comparison) -> Block {
 
 /// The positions in the rankings.
 pub(super) fn orders(c: &Comparison) -> Block {
-    // A single ranking is already the answer.
+    // A single ranking would repeat the answer.
     if c.orders.len() == 1 && !c.answer.is_empty() {
         return Block::default();
     }

@@ -372,7 +372,7 @@ mod tests {
             "{:?}",
             table.remarks
         );
-        // 1.64 on two threads, between 0.275 and 31.3, is no result.
+        // A speed-up whose interval reaches from 0.3 to 31.3 is not shown.
         record.diagnosis.scaling[0].speedup_interval = Some((0.3, 31.3));
         let table = fits(&workloads(&record), &Steps::from_record(&record));
         assert_eq!(table.rows[0][..5], ["primes", "2", "-", "-", "-"].map(str::to_owned));

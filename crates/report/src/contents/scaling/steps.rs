@@ -1,4 +1,4 @@
-//! The steps of workloads: their measurements, and the tables of them.
+//! The scaling steps of workloads: their measurements and tables.
 
 use record::diagnosis::{Scaling, Step};
 use record::{Label, Measurement, Record, detail, metrics, units};

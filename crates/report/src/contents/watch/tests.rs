@@ -1,4 +1,4 @@
-//! Watches as they are shown.
+//! Tests how recordings are displayed.
 
 use super::*;
 use crate::terminal::{Screen, Style, live_summary, record as draw_record};
@@ -11,7 +11,7 @@ fn show(record: &Record, style: &Style) -> String {
     Screen::draw(style, |screen| draw_record(screen, record, false, "watch.json"))
 }
 
-/// Minutes of a machine of four CPUs: it computes, then memory is full, then it idles.
+/// A recording of a machine with four CPUs: it computes, then saturates the memory bandwidth, then idles.
 fn watched(minutes: u32, of: &str) -> Record {
     let mut watch = Watch { of: of.to_owned(), calibrated_ns: Some(100.0), ..Watch::default() };
     for second in 0..minutes * 60 {
@@ -87,7 +87,7 @@ fn show_begins_with_the_sentence_that_ended_the_watch() {
     assert!(show(&record, &style).starts_with(&ended));
 }
 
-/// Whoever asks for a share of a verdict is shown one, by show, by its page, by compare.
+/// The comparison contains each verdict's share of the time, as in the summary of the recording.
 #[test]
 fn compare_has_the_shares_of_the_summary() {
     let (a, b) = (watched(50, ""), watched(20, ""));
@@ -109,7 +109,7 @@ fn compare_has_the_shares_of_the_summary() {
     let text =
         crate::terminal::Screen::draw(&style, |screen| crate::terminal::comparison_answer(screen, &c, false));
     assert!(text.lines().all(|line| crate::text::width(line) <= style.width), "{text}");
-    // Whatever bound them, a change is shown to be one or not.
+    // Each change is either reported as changed or as not resolved.
     let mut changes = text.lines().filter(|line| line.contains(" points "));
     assert!(changes.clone().count() >= 4, "{text}");
     assert!(changes.all(|line| line.ends_with("changed") || line.ends_with("not resolved")), "{text}");
@@ -123,7 +123,7 @@ fn compare_has_the_shares_of_the_summary() {
 fn a_watch_reads_from_its_sentence_down() {
     let record = watched(12, "unit nginx.service");
     let text = show(&record, &Style::default());
-    // Its curves are of the same results; they are looked at by eye.
+    // Curves show the same results and are checked by eye.
     let words: String = text
         .lines()
         .filter(|line| !line.contains(['┤', '│']))
@@ -131,7 +131,7 @@ fn a_watch_reads_from_its_sentence_down() {
     insta::assert_snapshot!(words);
 }
 
-/// Two tables of one report have one result of the threads that waited.
+/// Both tables of a report agree on the number of waiting threads.
 #[test]
 fn no_more_threads_are_said_to_wait_than_to_be_blocked() {
     let mut record = watched(1, "pid 7");

@@ -12,7 +12,7 @@ fn show(interval: &Interval, width: usize) -> String {
     show_with(interval, &looked_at(&[interval]), width)
 }
 
-/// The last look after these intervals.
+/// The last sample of the processes after these intervals.
 fn looked_at(intervals: &[&Interval]) -> LastLook {
     let mut look = LastLook::default();
     intervals.iter().for_each(|interval| look.take(interval));
@@ -27,7 +27,7 @@ fn show_with(interval: &Interval, look: &LastLook, width: usize) -> String {
     let reference = Reference { calibrated_ns: Some(100.0), ..Reference::default() };
     let bound = diagnose::watched(interval, &reference);
     let mut watch = Watch::default();
-    // Two seconds after it began.
+    // The interval begins two seconds after the recording started.
     watch.push(0.0, &Interval { service: interval.service.as_ref().map(begun), ..Interval::default() }, None);
     watch.push(2.0, interval, bound.as_ref());
     let live = Live {
@@ -145,7 +145,7 @@ fn what_starts_and_ends_between_two_looks_is_said() {
     assert!(!few.contains("not listed") && few.lines().count() == many.lines().count(), "{many}");
     let line = many.lines().find(|line| line.contains("not listed")).unwrap();
     assert!(line.trim_start().starts_with("9,012 ") && crate::text::width(line) <= 80, "{line}");
-    // What those had that are not listed stands beside it.
+    // The row for other processes also shows the rate of new processes.
     let (few, many) = (shown(499.0, 30.0), shown(9012.4, 30.0));
     let others = |shown: &str| shown.lines().find(|line| line.contains("others")).unwrap().to_owned();
     assert!(others(&many).contains(" 80.0 ") && others(&many).ends_with("9,012 forks/s"), "{many}");
@@ -177,7 +177,7 @@ fn counters_and_sensors_have_a_line_each_on_a_screen_of_24() {
         ..busy()
     };
     let screen = show(&full, 80);
-    // Two lines of what cannot be seen come below.
+    // Two more lines for missing observations follow.
     let one = Interval { sensors: Sensors::default(), ..full.clone() };
     for shown in [&screen, &show(&one, 80), &show(&busy(), 80), &show(&full, 40), &show(&one, 40)] {
         assert!(shown.lines().count() <= 21, "{shown}");
@@ -219,7 +219,7 @@ fn the_last_table_of_processes_stays_until_the_next_look_and_says_over_what_time
             assert!(row(&shown).is_some_and(|row| row.contains("200.0")), "{shown}");
         }
     }
-    // One that is of another interval is of another time, however long both are.
+    // A table from an earlier interval shows its period, even if both intervals have the same length.
     assert!(head(&show_with(&none, &looked_at(&[&own, &none]), 80)).ends_with("over 1.0 s"));
 }
 
@@ -231,15 +231,15 @@ fn what_no_row_has_of_the_busy_time_is_the_last_row() {
         let shown = show_with(&busy, look, 80);
         shown.lines().find(|line| line.trim_start().starts_with("others")).map(str::to_owned)
     };
-    // Of 200 points four rows have 44.
+    // The CPUs used 200 %, of which the four rows contain 44 %.
     let row = others(&looked_at(&[&busy])).unwrap();
     assert_eq!(row.split_whitespace().collect::<Vec<_>>(), ["others", "156.0", "50.0"]);
-    // A look over two seconds is compared with the two.
+    // A table that covers two seconds is compared with the CPU time of both seconds.
     let rest = second(&[], None);
     let two = Interval { processes_seconds: Some(2.0), ..busy.clone() };
     let row = others(&looked_at(&[&rest, &two])).unwrap();
     assert_eq!(row.split_whitespace().nth(1), Some("178.0"));
-    // Of a time that is not known, and where the rows have it but for 9 points, nothing is shown.
+    // No row for others is shown if the period is unknown, or if less than 10 % of a CPU is missing from the rows.
     assert_eq!(others(&looked_at(&[&two])), None);
     assert_eq!(others(&looked_at(&[&second(&[(1, 1.91)], Some(1.0))])), None);
     assert!(others(&looked_at(&[&second(&[(1, 1.89)], Some(1.0))])).is_some());
@@ -292,7 +292,7 @@ fn of_what_cannot_be_seen_the_last_words_are_how_many_more_and_where_they_are() 
             };
             let shown = drawn(&live, &Style { width, ..Style::default() });
             assert!(shown.trim_end().ends_with(" more (live --once --json)"), "{shown}");
-            // The cursor has the last line of 24.
+            // The cursor needs the last of 24 lines.
             assert!(shown.lines().count() <= 23, "{shown}");
         }
     }
@@ -321,7 +321,7 @@ fn a_service_has_a_row_of_all_its_threads_and_none_is_blocked_for_longer_than_th
     };
     assert_eq!(row("all 8"), ["all", "8", "threads", "125.0", "50.0", "631.0"]);
     assert_eq!(row("1 "), ["1", "worker", "20.0", "0.0", "100.0"]);
-    // One thread is all of them.
+    // For a single thread, a row for all threads would repeat it.
     let mut one = watched();
     one.service.as_mut().unwrap().threads = 1;
     assert!(!show(&one, 80).contains("all 1"));
@@ -343,7 +343,7 @@ fn beside_a_service_the_machines_lines_say_whose_they_are() {
         assert!(at("Machine  ") < at("Own cost") && at("Own cost") < at("User time"), "{shown}");
         (at("User time"), shown.lines().nth(at("User time")).unwrap().to_owned())
     };
-    // The machine's 48 % are not the service's, which had no sample.
+    // The machine's 48 % must not be shown for a service without samples.
     let ((here, own), (there, none)) = (line(&busy), line(&idle));
     assert!(own.contains("99 %") && here == there && none.contains("- beyond caches"), "{own} {none}");
     let machine = Interval { service: None, ..idle };

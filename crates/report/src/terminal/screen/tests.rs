@@ -100,7 +100,7 @@ fn a_word_broken_in_a_command_is_one_word_to_the_shell() {
     screen.command(&[Span::plain("   ")], "echo a > /sys/kernel/mm/transparent_hugepage/enabled");
     let text = screen.finish();
     assert!(text.lines().all(|line| width(line) <= 20), "{text}");
-    // What the shell does with a backslash at the end of a line.
+    // The shell removes a backslash at the end of a line together with the line end.
     let joined = text.replace("\\\n", "");
     let words: Vec<&str> = joined.split_whitespace().collect();
     assert_eq!(words, ["echo", "a", ">", "/sys/kernel/mm/transparent_hugepage/enabled"]);

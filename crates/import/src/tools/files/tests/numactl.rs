@@ -15,6 +15,6 @@ fn the_shells_cpus_and_nodes_are_read_in_both_forms() {
         assert_eq!(imported.import.not_understood.lines, 0, "{:?}", imported.import.not_understood);
     }
     let wrapped = import("policy: default\nphyscpubind: 0 1 2 3\n4 5 6 7\nmembind: 0\n");
-    assert!(wrapped.machine.limits.affinity.is_empty(), "no part of a list stands for the whole");
+    assert!(wrapped.machine.limits.affinity.is_empty(), "a truncated list is not complete");
     assert_eq!(wrapped.import.withheld.len(), 1);
 }

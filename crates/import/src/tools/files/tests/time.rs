@@ -69,7 +69,7 @@ fn zsh_names_the_command_whatever_it_begins_with() {
         assert_eq!(figures(&imported)[2], format!("workload.time workload={name}: 0.02"));
     }
     let unknown = import("real\t0m0.012s\nuser\t0m0.001s\nsys\t0m0.000s\n");
-    assert!(unknown.measurements.iter().all(|m| m.doubt.is_some()), "nothing tells what was timed");
+    assert!(unknown.measurements.iter().all(|m| m.doubt.is_some()), "the timed command is unknown");
 }
 
 proptest! {

@@ -48,7 +48,7 @@ fn sums_of_caches_are_divided_where_all_are_of_one_size() {
     assert_eq!(caches(&hybrid), [(3, Unified, Some(24 * MIB), 1)]);
     let imported = import(&hybrid);
     assert!(imported.coverage.iter().any(|part| part.what == "caches"), "{:?}", imported.coverage);
-    // All of these sums can be divided, and none may be: two threads per core and 24 CPUs of 16 cores.
+    // All of these sums could be divided evenly, but 24 CPUs on 16 cores with up to two threads imply two kinds of core.
     let even = list(
         "CPU(s): 24\nThread(s) per core: 2\nCore(s) per socket: 16\nSocket(s): 1\nL1d cache: 640 KiB (16 instances)\nL1i cache: 768 KiB (16 instances)\nL2 cache: 32 MiB (16 instances)\n",
     );
