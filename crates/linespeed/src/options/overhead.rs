@@ -25,7 +25,7 @@ pub struct Overhead {
     /// Guests: none, raw or full [default: raw]
     #[arg(long, value_enum, value_name = "GUESTS", hide_possible_values = true)]
     pub vm: Option<Vm>,
-    /// Kernel image for the full guest [default: the host's]
+    /// Kernel of the full guest [default: the host's]
     #[arg(long, value_name = "FILE")]
     pub vm_kernel: Option<PathBuf>,
     /// Module built for the full guest's kernel

@@ -183,7 +183,7 @@ fn hide_idle(command: clap::Command, name: &str) -> clap::Command {
         let arg = arg.hide_short_help(of_output);
         match arg.get_id().as_str() {
             "fail_on" if matches!(name, "compare" | "stat") => {
-                arg.help("Exit with 1 if slower[:5%] (0 if inconclusive) or noisy").value_name("GATE")
+                arg.help("Exit 1 if slower[:5%] (0 if inconclusive) or noisy").value_name("GATE")
             }
             _ if idle => arg.hide(true),
             _ => arg,

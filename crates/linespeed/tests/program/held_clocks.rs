@@ -254,7 +254,7 @@ fn the_drivers_own_maximum_is_named() {
     let echo = |value: &str| format!("echo {value} | sudo tee /{CPU}/intel_pstate/{file}");
     made.is_held("clock-held", &["40.0 %", "max_perf_pct"], &echo("100"), &echo("40"));
     let capped = intel().and_registers(&[(0x770, 1), (0x771, 0x0101_132a), (0x774, 0x1304)]);
-    capped.is_held("clock-held", &["level 19 of 42"], "raise the highest level", "");
+    capped.is_held("clock-held", &["level 19 of 42"], "raise the maximum HWP performance level", "");
     // With boost off the guaranteed level is the highest.
     let file = format!("{CPU}/intel_pstate/no_turbo");
     capped.and(&file, "1").is_held("boost-off", &["boost is off"], "echo 0 |", "echo 1 |");

@@ -119,7 +119,7 @@ fn records_of_commands_take_no_place_of_those_that_are_asked_for() {
 #[test]
 fn without_records_or_with_unknown_names_the_way_out_is_said() {
     let folder = folder();
-    history(folder.path(), &[]).fails(3, &["no record of db1", "run linespeed first"]);
+    history(folder.path(), &[]).fails(3, &["no record of db1", "run linespeed now"]);
     history(folder.path(), &["core.clok"]).fails(2, &["did you mean core.clock?"]);
     let missing = folder.path().join("missing").to_string_lossy().into_owned();
     ran(["history", "--from", &missing]).fails(3, &[&missing, "--from requires a directory of records"]);
