@@ -197,12 +197,14 @@ pub(crate) fn ends_of((low, high): (f64, f64), unit: &str) -> String {
     range(&low, &high)
 }
 
-/// Published results of its peers: `typical 95 – 125 ns`; `with_sources` adds the number of sources and the machines.
+/// Published results of its peers: `typical 95 – 125 ns`, or `typical best` if the best result here was compared; `with_sources` adds the number of sources and the machines.
 pub(crate) fn typical(resource: &Resource, with_sources: bool) -> Option<String> {
     let typical = resource.typical.as_ref()?;
     let range = ends_of((typical.low, typical.high), &resource.unit);
     if !with_sources {
-        return Some(format!("typical {range}"));
+        // The best result here was compared, not the headline.
+        let best = typical.compared.is_some() && typical.compared == resource.ceiling;
+        return Some(format!("typical {}{range}", if best { "best " } else { "" }));
     }
     let compared = typical.compared.map(|figure| format!("{} vs. ", units::figure(figure, &resource.unit)));
     let bare = if typical.of_bare_metal { ", on bare metal" } else { "" };
