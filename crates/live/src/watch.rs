@@ -27,8 +27,6 @@ use measure::accesses::{Accesses, Hierarchy};
 const BETWEEN: Duration = Duration::from_millis(100);
 /// The memory probe runs at every other sample: five readings per second, with 256 loads each.
 const MEMORY_EVERY: u64 = 2;
-/// Access samples are read at every tenth sample, before their ring buffer is full.
-const ACCESSES_EVERY: u64 = 10;
 /// The share of one CPU that each of these may use: the scan of all processes at the end of an interval, threads, schedstat, sensors,
 /// numa_maps, and process scans within an interval, which find short-lived processes and select the processes to sample.
 const SHARES: [f64; 6] = [0.001, 0.0007, 0.0003, 0.0003, 0.0002, 0.0002];
@@ -140,9 +138,8 @@ impl Watch {
                     self.probes.hear_memory();
                 }
                 samples += 1;
-                if samples % ACCESSES_EVERY == 0 {
-                    self.accesses.take();
-                }
+                // If thousands of processes start per second, the records of their starts fill the buffers.
+                self.accesses.take();
             }
             runnable.extend(self.loadavg.text(&self.root, 0, "/proc/loadavg").as_deref().and_then(running));
             self.find_busiest(5, false);
