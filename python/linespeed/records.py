@@ -25,15 +25,15 @@ class Access:
 class Advice:
     """Another setting."""
 
-    #: Its subject: `memory`, `huge pages`, `interrupts`.
+    #: The subject of the advice: `memory`, `huge pages`, `interrupts`.
     about: str = ''
     #: Commands to paste.
     commands: Tuple[str, ...] = ()
-    #: The results on which it is based.
+    #: The results on which the advice is based.
     evidence: Tuple[Evidence, ...] = ()
     #: The advice with its reason.
     says: str = ''
-    #: How to undo them.
+    #: Commands that undo the advice.
     undo: Tuple[str, ...] = ()
 
 
@@ -78,7 +78,7 @@ class Bound:
     #: `kernel`, `quota`, `one-thread`, `imbalance`, `stolen`, `lock`, `cache`, `own-threads`, `clock`, `idle`,
     #: `unknown`.
     by: BoundBy
-    #: The results on which it is based.
+    #: The results on which the verdict is based.
     evidence: Tuple[Evidence, ...]
     #: The answer in words.
     says: str
@@ -135,7 +135,7 @@ class CacheDomains:
 
     #: The usable CPUs of each cache.
     domains: Tuple[CpuList, ...] = ()
-    #: The results on which it is based.
+    #: The results on which the consequences are based.
     evidence: Tuple[Evidence, ...] = ()
     #: The level of the cache.
     level: int = 0
@@ -193,7 +193,7 @@ class Claim:
 class Clock:
     """The core clock."""
 
-    #: Its median over the sampled CPUs, Hz.
+    #: The median clock of the sampled CPUs, Hz.
     hz: float
     #: Source of the clock: `cppc`, `cpufreq`.
     source: str
@@ -303,11 +303,11 @@ class Contradiction:
 class Cooling:
     """A cooling device that lowers clocks."""
 
-    #: Its highest step.
+    #: The device's highest step.
     highest_step: int = 0
     #: The device's type: `Processor`, `cpufreq-cpu0`, `intel_powerclamp`.
     kind: str = ''
-    #: Its current step, above 0.
+    #: The device's current step, above 0.
     step: int = 0
 
 
@@ -409,19 +409,19 @@ CpuList = Tuple[int, ...]
 class CpuTimes:
     """CPU time, s, summed over CPUs."""
 
-    #: Idle otherwise.
+    #: Other idle time.
     idle: float = 0.0
-    #: Idle while a task that last ran on this CPU waits for a disk.
+    #: Idle time while a task that last ran on this CPU waits for a disk.
     iowait: float = 0.0
-    #: In interrupts.
+    #: Time in interrupts.
     irq: float = 0.0
-    #: In softirqs.
+    #: Time in softirqs.
     softirq: float = 0.0
     #: Steal time.
     steal: float = 0.0
-    #: In the kernel, for processes.
+    #: Time in the kernel, for processes.
     system: float = 0.0
-    #: In user mode, including nice and guest time.
+    #: Time in user mode, including nice and guest time.
     user: float = 0.0
 
 
@@ -497,7 +497,7 @@ class Distance:
     low_ns: float
     #: The median one-way latency, ns.
     median_ns: float
-    #: Its share of all pairs in all checks.
+    #: The share of this class among all pairs in all checks.
     share: float
 
 
@@ -517,7 +517,7 @@ class Ended:
 class Evidence:
     """One result behind a finding."""
 
-    #: Its place in the record: `conditions.before.thp`, `wakeup.latency cpu=0 setting=as-is`.
+    #: The result's place in the record: `conditions.before.thp`, `wakeup.latency cpu=0 setting=as-is`.
     from_: str
     #: The result with its unit, in words.
     says: str
@@ -527,7 +527,7 @@ class Evidence:
 class Finding:
     """A cause of lost speed."""
 
-    #: The results on which it is based, each with its place in the record.
+    #: The results on which the finding is based, each with its place in the record.
     evidence: Tuple[Evidence, ...]
     #: The loss of speed.
     loss: Verdict
@@ -582,7 +582,7 @@ class Held:
 
     #: The verdict.
     by: BoundBy
-    #: Its total time, s.
+    #: The total time with this verdict, s.
     seconds: float
 
 
@@ -630,7 +630,7 @@ class Idle:
 class IdleState:
     """One idle state of the boot CPU."""
 
-    #: Whether it is disabled.
+    #: Whether the idle state is disabled.
     disabled: Optional[bool] = None
     #: Exit latency, ns.
     exit_ns: Optional[int] = None
@@ -697,7 +697,7 @@ class Interval:
     runnable: Optional[float] = None
     #: Samples of user mode over all running tasks.
     sampled: Optional[Sampled] = None
-    #: Its length, s.
+    #: The length of the interval, s.
     seconds: float = 0.0
     #: The sensors' values.
     sensors: Optional[Sensors] = None
@@ -751,7 +751,7 @@ class KernelTime:
 
     #: The kind of work.
     kind: BoundKind
-    #: Its share of the samples.
+    #: The share of the samples with this kind of work.
     share: Share
 
 
@@ -763,7 +763,7 @@ Key = Union[bool, int, float, str]
 class Knob:
     """A knob set for the run."""
 
-    #: Its name, as in `linespeed quiet`.
+    #: The knob's name, as in `linespeed quiet`.
     name: str = ''
     #: Why the knob could not be set.
     not_set: Optional[str] = None
@@ -910,7 +910,7 @@ class Limits:
     locked_bytes: Optional[int] = None
     #: Memory still available under that limit, bytes.
     memory_available_bytes: Optional[int] = None
-    #: The lowest memory limit of its cgroups, bytes.
+    #: The lowest memory limit of this process's cgroups, bytes.
     memory_bytes: Optional[int] = None
     #: Nodes whose memory may be used.
     memory_nodes: CpuList = ()
@@ -946,7 +946,7 @@ class LongGap:
     cpu: int
     #: Length of the gap or delay of the wake-up, ns.
     ns: float
-    #: How its causes were identified.
+    #: How the causes of the gap were identified.
     witness: Witness
     #: The causes that used the time, largest share first.
     takers: Tuple[Taker, ...] = ()
@@ -958,7 +958,7 @@ class LongGap:
 class Look:
     """One placement check: the location of the CPUs within a few milliseconds."""
 
-    #: Its start, in seconds since the start of the run.
+    #: The start of the check, in seconds since the start of the run.
     at_seconds: float = 0.0
     #: Whether all CPUs were busy until the check; a host places busy CPUs differently.
     busy: Optional[bool] = None
@@ -970,7 +970,7 @@ class Look:
     #: Latency of a load from memory by each CPU, ns, all from the same page; null if the CPU did not run. Empty if
     #: cache lines cannot be flushed.
     memory_ns: Tuple[Optional[float], ...] = ()
-    #: Its duration, ms.
+    #: The duration of the check, ms.
     took_ms: float = 0.0
 
 
@@ -1055,7 +1055,7 @@ class Measurement:
     metric: str
     #: The summary of the samples.
     summary: Summary
-    #: Unit of every value in it.
+    #: Unit of all values of the measurement.
     unit: str
     #: Where and how the metric was measured.
     where: Where
@@ -1130,7 +1130,7 @@ class Moment:
     interval: Interval = field(default_factory=lambda: Interval())
     #: Number of intervals.
     intervals: int = 0
-    #: The sentence for one of its intervals with the first verdict.
+    #: The sentence for one of the intervals with the first verdict.
     said: Optional[Said] = None
     #: The total time of each verdict, longest first; empty if the kernel reported too little.
     verdicts: Tuple[Held, ...] = ()
@@ -1144,7 +1144,7 @@ Motion = Literal["unknown", "pinned", "floating"]
 class Node:
     """One NUMA node."""
 
-    #: Latency and bandwidth of its memory from the nearest CPUs, according to the firmware (HMAT).
+    #: Latency and bandwidth of the node's memory from the nearest CPUs, according to the firmware (HMAT).
     access: Optional[Access] = None
     #: Whether this process may allocate memory on the node.
     allowed: bool = False
@@ -1232,7 +1232,7 @@ class Origin:
 class Output:
     """One tool's output within a text."""
 
-    #: Its first and last line in that text, from 1.
+    #: The first and last line of the output in that text, from 1.
     lines: Tuple[int, int]
     #: Number of results and inventory facts read from the output.
     taken: int
@@ -1240,9 +1240,9 @@ class Output:
     text: str
     #: The tool.
     tool: str
-    #: The command line above it, if there is one.
+    #: The command line above the output, if there is one.
     command: Optional[str] = None
-    #: Its version, if the output contains it.
+    #: The tool's version, if the output contains it.
     version: Optional[str] = None
 
 
@@ -1269,7 +1269,7 @@ class Piece:
 
     #: The lines.
     lines: Tuple[str, ...] = ()
-    #: Its process; absent if the lines are for all processes.
+    #: The process to which the lines apply; absent if they are for all processes.
     process: Optional[int] = None
 
 
@@ -1362,19 +1362,19 @@ class ProbePoint:
 class Process:
     """A process and its CPU time in an interval."""
 
-    #: Its scheduling class, if not the default: `SCHED_FIFO`.
+    #: The process's scheduling class, if not the default: `SCHED_FIFO`.
     class_: Optional[str] = None
     #: CPU time, s.
     cpu: float = 0.0
     #: Whether the process has exited; its time is then the last value read.
     ended: Optional[bool] = None
-    #: Its name in the kernel, without control characters.
+    #: The process's name in the kernel, without control characters.
     name: str = ''
-    #: Its nice value, if not 0.
+    #: The process's nice value, if not 0.
     nice: Optional[int] = None
     #: The process ID.
     pid: int = 0
-    #: Its priority, if its class has one.
+    #: The process's priority, if its class has one.
     priority: Optional[int] = None
     #: Whether the process has a real-time policy.
     real_time: bool = False
@@ -1394,7 +1394,7 @@ class Process2:
 
     #: The process's CPUs; empty if they are unknown, which means all CPUs of its nodes.
     cpus: CpuList = ()
-    #: The nodes for its memory; empty if the machine has only one.
+    #: The nodes for the process's memory; empty if the machine has only one node.
     memory: CpuList = ()
     #: The nodes whose CPUs the process uses.
     nodes: CpuList = ()
@@ -1402,7 +1402,7 @@ class Process2:
     number: int = 0
     #: The memory policy.
     policy: Policy = 'default'
-    #: Its threads; absent if the machine's CPUs are not known.
+    #: The number of threads; absent if the machine's CPUs are not known.
     threads: Optional[int] = None
     #: Whether `cpus` are all usable CPUs of its nodes.
     whole_nodes: bool = False
@@ -1523,7 +1523,7 @@ class Rung:
     takes: float
     #: 95 % interval of the loss, if known.
     interval: Optional[Tuple[float, float]] = None
-    #: The rule of its finding, if there is one.
+    #: The rule of the finding for this cause, if there is one.
     rule: Optional[str] = None
 
 
@@ -1535,7 +1535,7 @@ class Said:
     at: float
     #: The sentence.
     says: str
-    #: Its length, s.
+    #: The length of the interval, s.
     seconds: float
 
 
@@ -1553,33 +1553,35 @@ class SampleMark:
 class Sampled:
     """The causes for which user-mode code waits, from samples."""
 
-    #: After atomic instructions and fences.
+    #: Share of samples after atomic instructions and fences.
     atomic: Share = field(default_factory=lambda: Share())
-    #: At accesses to a memory area larger than the caches.
+    #: Share of samples at accesses to a memory area larger than the caches.
     far: Share = field(default_factory=lambda: Share())
-    #: After floating-point additions and multiplications.
+    #: Share of samples after floating-point additions and multiplications.
     float: Share = field(default_factory=lambda: Share())
-    #: At loads with an unknown address, which may belong to any of the groups above.
+    #: Share of samples at loads with an unknown address, which may belong to any of the groups above.
     hidden: Share = field(default_factory=lambda: Share())
     #: Samples in kernel mode; 0 if this user may not sample the kernel.
     in_kernel: int = 0
-    #: At jump targets with nothing else to wait for: mispredicted branches and instruction fetch.
+    #: Share of samples at jump targets with nothing else to wait for: mispredicted branches and instruction fetch.
     jumps: Share = field(default_factory=lambda: Share())
     #: The kernel's work in these samples, largest share first.
     kernel: Tuple[KernelTime, ...] = ()
-    #: At loads from a memory area that fits in the last-level cache but not in the core's private caches.
+    #: Share of samples at loads from a memory area that fits in the last-level cache but not in the core's private
+    #: caches.
     last_cache: Share = field(default_factory=lambda: Share())
     #: Location of most of that memory.
     level: Optional[MemoryLevel] = None
     #: Latency of such a load according to this machine's measured latency curve, ns.
     load_ns: Optional[float] = None
-    #: At loads, from caches or memory.
+    #: Share of samples at loads, from caches or memory.
     loads: Share = field(default_factory=lambda: Share())
-    #: After divisions and square roots.
+    #: Share of samples after divisions and square roots.
     long: Share = field(default_factory=lambda: Share())
     #: Samples dropped by the kernel for lack of buffer space.
     lost: int = 0
-    #: At loads from a memory area that fits in the second-level cache but not in the first-level cache.
+    #: Share of samples at loads from a memory area that fits in the second-level cache but not in the first-level
+    #: cache.
     own_cache: Share = field(default_factory=lambda: Share())
     #: The part of `far` with memory on a node other than the CPU's.
     remote: Share = field(default_factory=lambda: Share())
@@ -1587,9 +1589,9 @@ class Sampled:
     samples: int = 0
     #: The part of `far` with sequential accesses.
     sequential: Share = field(default_factory=lambda: Share())
-    #: At cache lines accessed by several threads on different CPUs, at least one of which writes.
+    #: Share of samples at cache lines that several threads on different CPUs access, with at least one thread writing.
     shared: Share = field(default_factory=lambda: Share())
-    #: In loops that wait for another thread.
+    #: Share of samples in loops that wait for another thread.
     spinning: Share = field(default_factory=lambda: Share())
     #: Samples whose instruction could not be read or decoded. All shares exclude them.
     undecoded: int = 0
@@ -1685,7 +1687,7 @@ class Shape:
 
     #: Changes of cores or domains from one check to the next.
     changes: int = 0
-    #: Their total time, as a share of the run.
+    #: The total time of the checks, as a share of the run.
     cost: Optional[float] = None
     #: Distances between CPUs on separate cores, nearest first.
     distances: Tuple[Distance, ...] = ()
@@ -1701,7 +1703,7 @@ class Shape:
     shared_cores: Tuple[SharedCore, ...] = ()
     #: Checks in which CPUs shared a core although Linux reports separate cores.
     sharing: Optional[Share] = None
-    #: The same share for checks made immediately after all CPUs were busy.
+    #: The share of checks in which CPUs shared a core, of the checks made immediately after all CPUs were busy.
     sharing_busy: Optional[Share] = None
     #: Siblings according to Linux that did not slow each other down.
     siblings_not_confirmed: Tuple[Tuple[int, int], ...] = ()
@@ -1737,7 +1739,7 @@ class Share:
     high: float = 1.0
     #: The lower end of the interval, which covers both possibilities for undecided samples.
     low: float = 0.0
-    #: Their share of all decoded samples.
+    #: The share of these samples among all decoded samples.
     share: float = 0.0
 
 
@@ -1757,7 +1759,7 @@ class SharedCore:
 class Siblings:
     """Whether to use SMT siblings."""
 
-    #: The results on which it is based.
+    #: The results on which the choice is based.
     evidence: Tuple[Evidence, ...] = ()
     #: Whether this is based on results; otherwise it is a default choice.
     measured: bool = False
@@ -1783,7 +1785,7 @@ class SiblingsAdd:
     says: str
     #: The workload.
     workload: str
-    #: Its block size, bytes.
+    #: The workload's block size, bytes.
     bytes: Optional[int] = None
 
 
@@ -1871,7 +1873,7 @@ class Snippet:
 
     #: The lines: one group per process, or one group for all.
     pieces: Tuple[Piece, ...] = ()
-    #: Where to put the lines, and notes.
+    #: Notes, and the place for the lines.
     says: str = ''
     #: `numactl`, `taskset`, `systemd`, `docker`.
     tool: str = ''
@@ -1891,7 +1893,7 @@ class Step:
     speedup: float
     #: Threads, or copies of a command.
     threads: int
-    #: Their total throughput, work/s.
+    #: The total throughput of these threads, work/s.
     throughput: float
 
 
@@ -1941,9 +1943,9 @@ class System:
 class Taker:
     """A cause that used time."""
 
-    #: Its kind.
+    #: The kind of cause.
     kind: TakerKind
-    #: Its name: `45 eth0-TxRx-3`, `NET_RX`, `kworker/3:1H`; absent if it has none.
+    #: The name of the cause: `45 eth0-TxRx-3`, `NET_RX`, `kworker/3:1H`; absent if it has none.
     name: Optional[str] = None
     #: Time used, ns; absent if only counts are known.
     ns: Optional[float] = None
@@ -1963,11 +1965,11 @@ TakerKind = Literal["irq", "softirq", "task", "run-queue", "idle", "below", "smi
 class Text:
     """An imported text."""
 
-    #: Its length in bytes.
+    #: The length of the text in bytes.
     bytes: int
-    #: Its lines.
+    #: The number of lines in the text.
     lines: int
-    #: Its name, as in `Origin.text`.
+    #: The name of the text, as in `Origin.text`.
     name: str
 
 
@@ -1979,13 +1981,13 @@ class Thread:
     blocked: float = 0.0
     #: CPU time, s.
     cpu: float = 0.0
-    #: Its name in the kernel, without control characters.
+    #: The thread's name in the kernel, without control characters.
     name: str = ''
     #: The thread's process ID.
     pid: int = 0
     #: Time waiting in a run queue, s.
     runnable: float = 0.0
-    #: Its state when last read: R running or ready, S waiting, D waiting for a disk.
+    #: The thread's state when last read: R running or ready, S waiting, D waiting for a disk.
     state: str = ''
     #: The thread ID.
     tid: int = 0
@@ -2011,7 +2013,7 @@ class Tool:
 
     #: `linespeed`.
     name: str
-    #: Its version.
+    #: The program's version.
     version: str
 
 
@@ -2085,7 +2087,7 @@ class Typical:
 class UncoreClock:
     """The uncore clock of a die (`intel_uncore_frequency`)."""
 
-    #: The name of its directory: `package_00_die_00`.
+    #: The name of the die's directory: `package_00_die_00`.
     domain: str = ''
     #: The highest clock that the firmware allowed at boot, Hz.
     initial_max_hz: int = 0
@@ -2115,7 +2117,7 @@ class Verdict:
 class Verification:
     """A command run alternately with and without the planned binding."""
 
-    #: The command as it was typed.
+    #: The command as typed.
     command: Tuple[str, ...] = ()
     #: The number of copies and their binding.
     how: str = ''
@@ -2195,11 +2197,11 @@ Where = Mapping[str, Key]
 class Withheld:
     """An impossible result: its text is saved, but not its value."""
 
-    #: Its location in the texts.
+    #: The location of the result in the texts.
     origin: Origin
-    #: Its subject: a metric's name or an inventory path.
+    #: The subject of the result: a metric's name or an inventory path.
     what: str
-    #: Why it is impossible, one sentence.
+    #: Why the result is impossible, in one sentence.
     why: str
 
 

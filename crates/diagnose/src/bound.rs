@@ -151,7 +151,7 @@ impl<'a> Facts<'a> {
         self.cpu() / self.wall
     }
 
-    /// The share of its time that the command spent on a CPU.
+    /// The share of the command's time that it spent on a CPU.
     fn on_cpu(&self) -> f64 {
         (self.cpu() / self.wall).min(1.0)
     }

@@ -116,7 +116,7 @@ fn takes(sampled: &Sampled, used: f64, ceilings: &Ceilings) -> Option<Text> {
     let (far, cached) = (sampled.far.share, sampled.last_cache.share);
     if far.max(cached) >= TAKES && sampled.level != Some(MemoryLevel::L2) {
         let bytes = Value::Rounded(Box::new(Value::Figure(sampled.working_set?, "B")), 1);
-        return Some(text!("working set {bytes}: last-level cache", bytes));
+        return Some(text!("occupies the last-level cache with {bytes}", bytes));
     }
     (sampled.spinning.share >= TAKES).then(|| text!("spins"))
 }

@@ -50,7 +50,7 @@ pub(crate) struct Judgement {
 
 /// A pair of cells that the table ranks in the wrong order.
 struct Mismatch {
-    /// The slower latency divided by the faster one.
+    /// The higher latency divided by the lower one.
     factor: f64,
     between: (f64, f64),
     says: Text,
@@ -196,7 +196,7 @@ fn reversed(rated: &[RatedCell]) -> Vec<Mismatch> {
         if worst.get(&key).is_none_or(|known| known.factor < factor) {
             let text = text!(
                 "distances-reversed",
-                "{slow} is slower than {fast}, although its distance is shorter ({slow_distance}, not {fast_distance})",
+                "{slow} is slower than {fast} despite a smaller distance ({slow_distance} < {fast_distance})",
                 slow = pair(slow),
                 slow_distance = slow.distance,
                 fast = pair(fast),

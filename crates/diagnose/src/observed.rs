@@ -43,7 +43,7 @@ impl Observed {
         )
     }
 
-    /// The same, with a comparison between the part that remains for binding and the model's maximum.
+    /// The speedup in a sentence, and a comparison between the part that remains for binding and the model's maximum.
     pub(crate) fn against_model(&self, devices: Option<f64>, modelled: f64) -> Text {
         let mut says = self.says();
         if let Some(devices) = devices.filter(|devices| self.factor / devices > modelled * OFF) {

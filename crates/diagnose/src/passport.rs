@@ -30,7 +30,7 @@ pub enum Comparable {
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Passport {
-    /// Whether their results may be compared.
+    /// Whether the two machines' results may be compared.
     pub outcome: Comparable,
     /// The design of both processors, if it is known and the same.
     pub design: Option<String>,

@@ -238,7 +238,7 @@ fn set_by(row: &AuditRow) -> String {
         Adjustment::None => return String::new(),
         Adjustment::BootParameters(_) => return "boot".to_owned(),
         Adjustment::Manual(_) => return "hand".to_owned(),
-        // For a captured machine, it shows who could set the knob there.
+        // For a captured machine, this column shows who could set the knob there.
         Adjustment::Write(_) | Adjustment::Compound(_) if is_captured(row) => return "root".to_owned(),
         Adjustment::ProcessSetting(_) if is_captured(row) => return "a process".to_owned(),
         Adjustment::Write(_) | Adjustment::Compound(CompoundChange::Swap(_)) => "--apply",
@@ -278,7 +278,7 @@ fn remarks(seen: &Seen) -> Vec<String> {
     }
     let mut remarks: Vec<String> = match seen.left {
         Ok(left) => left.iter().cloned().collect(),
-        // Nothing can be set until that is resolved.
+        // Nothing can be set until this error is resolved.
         Err(why) => return vec![format!("No knob can be set now: {why}")],
     };
     let settable = |row: &&AuditRow| {

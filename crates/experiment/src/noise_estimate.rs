@@ -137,7 +137,7 @@ impl Worth {
             Worth::NotMeasured if how == ProofBy::None => text!("Not measured here."),
             Worth::NotMeasured => {
                 let sudo = if how == ProofBy::Roots { "sudo " } else { "" };
-                text!("Not measured here: {sudo}linespeed quiet --prove {knob} -- COMMAND.")
+                text!("Not measured here; to measure it: {sudo}linespeed quiet --prove {knob} -- COMMAND.")
             }
         }
     }

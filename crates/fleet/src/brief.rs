@@ -78,7 +78,7 @@ impl Known {
         Some(log_speed(figure, value).exp())
     }
 
-    /// The value of a fact by its number.
+    /// The fact value that has this number.
     pub fn value(&self, number: u32) -> &str {
         self.values.get(number).map_or("", String::as_str)
     }
@@ -89,7 +89,7 @@ impl Known {
 pub struct Point {
     /// The value.
     pub value: f64,
-    /// Its 95 % interval, if it has one.
+    /// The 95 % interval of the value, if it has one.
     pub interval: Option<(f64, f64)>,
 }
 
@@ -101,21 +101,21 @@ pub type Figures = BTreeMap<u32, Point>;
 pub struct Brief {
     /// The file.
     pub path: PathBuf,
-    /// Its displayed name.
+    /// The record's displayed path.
     pub called: PathBuf,
     /// The machine's name: the host name, or the file name if there is no host name.
     pub machine: String,
     /// Whether the name is a host name.
     pub named: bool,
-    /// Its start time, as in the record.
+    /// The start time of the run, as in the record.
     pub started: String,
-    /// Its start time in seconds since 1970.
+    /// The start time of the run in seconds since 1970.
     pub begun: Option<u64>,
-    /// Its duration, s.
+    /// The duration of the run, s.
     pub seconds: Option<f64>,
     /// Whether the run completed everything requested.
     pub complete: bool,
-    /// Whether it was written by an older version of linespeed.
+    /// Whether the record was written by an older version of linespeed.
     pub older: bool,
     /// The kind of machine.
     pub kind: Kind,
@@ -123,7 +123,7 @@ pub struct Brief {
     pub machine_is: String,
     /// The value of each of [`facts`], by its number; momentary states have none.
     pub facts: Vec<Option<u32>>,
-    /// Its headline results.
+    /// The record's headline results.
     pub figures: Figures,
     /// The slowest CPU, if its clock was compared with the others'.
     pub slowest_cpu: Option<u32>,
@@ -136,7 +136,7 @@ pub struct Brief {
 }
 
 impl Brief {
-    /// The record's value of a fact; fact and value are numbers.
+    /// The record's value for a fact; both are represented by numbers.
     pub(crate) fn fact(&self, number: usize) -> Option<u32> {
         self.facts.get(number).copied().flatten()
     }

@@ -20,7 +20,7 @@ type Part = fn(&Brief) -> Option<f64>;
 
 /// A fact that can make a machine slow.
 struct Rule {
-    /// Its place in a record.
+    /// The fact's place in a record.
     from: &'static str,
     /// Families of which at least one must be slow.
     shows_in: Vec<Family>,
@@ -87,7 +87,7 @@ const BY_STEAL: Template = Template::new(
 
 /// A machine to explain.
 pub(crate) struct Case<'a> {
-    /// Its class.
+    /// The machine's class.
     pub(crate) group: &'a Group<'a>,
     /// The machine.
     pub(crate) at: usize,

@@ -18,9 +18,9 @@ const Z: f64 = 1.959_964;
 /// A result of one machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Cell {
-    /// The logarithm of its speed: larger is faster.
+    /// The logarithm of the machine's speed: larger is faster.
     pub(crate) log: f64,
-    /// Its standard deviation from the machine's own interval; 0 without one.
+    /// The standard deviation, from the machine's own interval; 0 without an interval.
     pub(crate) spread: f64,
     /// The faster end of the machine's own interval.
     pub(crate) fast: f64,
@@ -31,7 +31,7 @@ pub(crate) struct Cell {
 pub(crate) struct Column {
     /// The number of the result; `None` for an entire family.
     pub(crate) figure: Option<u32>,
-    /// The family with which it shares its causes.
+    /// The family of results with the same causes.
     pub(crate) family: Family,
     /// One cell per machine.
     pub(crate) cells: Vec<Option<Cell>>,
@@ -122,7 +122,7 @@ fn cell(figure: &Figure, point: &Point) -> Option<Cell> {
     let ends = ends.map(|(low, high)| (log_speed(figure, low), log_speed(figure, high)));
     let (spread, fast) = match ends {
         Some((one, other)) => ((one - other).abs() / (2.0 * Z), one.max(other).max(log)),
-        // Its precision is unknown: assume at least the smallest relevant difference.
+        // The precision of this result is unknown: assume at least the smallest relevant difference.
         None => (0.0, log + WORTH_TELLING),
     };
     Some(Cell { log, spread, fast })

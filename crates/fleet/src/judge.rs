@@ -29,7 +29,7 @@ pub(crate) struct Judged {
     pub(crate) column: Column,
     /// The median of the machines without outliers.
     pub(crate) middle: f64,
-    /// Their robust standard deviation.
+    /// The robust standard deviation of the column's values.
     pub(crate) scale: f64,
     /// How much slower each machine is, in scales.
     pub(crate) z: Vec<f64>,

@@ -18,7 +18,7 @@ use crate::sink::Draft;
 /// One machine, as described by other tools' output.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Imported {
-    /// Its name in the text: a host name or a heading; `None` if the text contains no name.
+    /// The machine's name in the text: a host name or a heading; `None` if the text contains no name.
     pub name: Option<String>,
     /// The inventory, without values that no output contains.
     pub machine: Machine,

@@ -29,17 +29,17 @@ pub(crate) enum Kind {
 /// A line without its line end, colors, quoting and markup.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cleaned {
-    /// Its number in the text, from 1. Parts of one line (`<br>`) have the same number.
+    /// The line's number in the text, from 1. Parts of one line (`<br>`) have the same number.
     pub number: u64,
-    /// Its content, with indentation.
+    /// The line's content, with indentation.
     pub text: String,
     /// The length of the first of several cells in a table row, in bytes: [`Cleaned::text`] begins with it.
     pub label: Option<usize>,
     /// The cells of a row of a table.
     pub cells: Vec<String>,
-    /// Its kind.
+    /// The kind of line.
     pub kind: Kind,
-    /// Whether it is in a code block.
+    /// Whether the line is in a code block.
     pub in_fence: bool,
 }
 

@@ -16,7 +16,7 @@ pub enum Error {
     /// The outputs contain no readable value: the tool had no permission, or there is only a header.
     #[error("the text contains output of {}, but no usable values", list(.tools))]
     NothingRead {
-        /// Their tools.
+        /// The tools that wrote the outputs.
         tools: BTreeSet<String>,
     },
     /// The outputs are from several machines, but nothing separates the machines.

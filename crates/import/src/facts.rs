@@ -15,7 +15,7 @@ use crate::numbers::{parse_number, split_size};
 pub(crate) struct Fact<T> {
     /// The value.
     pub value: T,
-    /// Its place.
+    /// The source of the value.
     pub origin: Origin,
 }
 
@@ -140,15 +140,15 @@ pub(crate) struct CacheFact {
 pub(crate) struct CpuRow {
     /// The CPU.
     pub cpu: u32,
-    /// Its core; with `-y`, cores of other packages or clusters may have the same number.
+    /// The CPU's core; with `-y`, cores of other packages or clusters may have the same number.
     pub core: Option<u32>,
-    /// Its package.
+    /// The CPU's package.
     pub socket: Option<u32>,
-    /// Its cluster.
+    /// The CPU's cluster.
     pub cluster: Option<u32>,
-    /// Its node.
+    /// The CPU's node.
     pub node: Option<u32>,
-    /// Its caches and their numbers.
+    /// The CPU's caches and their numbers.
     pub caches: Vec<(CacheName, u32)>,
     /// Whether the CPU is online.
     pub online: bool,
@@ -191,11 +191,11 @@ pub(crate) struct Numactl {
 /// A node in the output of `numactl -H`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NumactlNode {
-    /// Its CPUs.
+    /// The node's CPUs.
     pub cpus: Option<Fact<CpuList>>,
-    /// Its memory in bytes.
+    /// The node's memory in bytes.
     pub bytes: Option<Fact<u64>>,
-    /// Its free memory in bytes.
+    /// The node's free memory in bytes.
     pub free: Option<Fact<u64>>,
 }
 

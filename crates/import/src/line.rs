@@ -3,9 +3,9 @@
 /// A line of a cleaned text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Line<'a> {
-    /// Its number in the text, from 1.
+    /// The line's number in the text, from 1.
     pub number: u64,
-    /// Its content, without the line end, colors, quoting and Markdown decoration; indentation remains.
+    /// The line's content, without the line end, colors, quoting and Markdown decoration; indentation remains.
     pub text: &'a str,
 }
 

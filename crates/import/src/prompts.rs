@@ -10,9 +10,9 @@ use crate::scan;
 pub(crate) enum Mark<'a> {
     /// A prompt, with or without a command.
     Prompt {
-        /// Its host.
+        /// The host in the prompt.
         host: Option<&'a str>,
-        /// Its directory, if the prompt shows the full path.
+        /// The directory, if the prompt shows the full path.
         folder: Option<&'a str>,
         /// The command line; empty if nothing was typed.
         command: &'a str,
@@ -22,9 +22,9 @@ pub(crate) enum Mark<'a> {
     Command(&'a str),
     /// A heading of a document.
     Heading {
-        /// Its level: 1 to 6.
+        /// The level of the heading: 1 to 6.
         level: u8,
-        /// Its words.
+        /// The words of the heading.
         text: &'a str,
     },
 }

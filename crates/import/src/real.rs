@@ -12,9 +12,9 @@ use crate::{Error, Imported, Importer, Split};
 
 /// A text and its name: `debian-12/lscpu`.
 pub(crate) struct Text {
-    /// Its name.
+    /// The name of the text.
     pub name: String,
-    /// Its content.
+    /// The content of the text.
     pub bytes: Vec<u8>,
     table: PathBuf,
 }

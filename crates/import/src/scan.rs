@@ -101,7 +101,7 @@ pub(crate) struct Document {
     text: String,
     depth: i64,
     in_string: bool,
-    /// Its first line.
+    /// The document's first line.
     pub first: PendingLine,
     /// The lines on which entries begin.
     entries: Vec<PendingLine>,
@@ -141,7 +141,7 @@ impl Document {
         !self.text.is_empty()
     }
 
-    /// Its value; `None` if the document is truncated or damaged.
+    /// The document's value; `None` if the document is truncated or damaged.
     pub(crate) fn value(&self) -> Option<Value> {
         serde_json::Deserializer::from_str(&self.text).into_iter().next()?.ok()
     }

@@ -14,15 +14,15 @@ use crate::split::Split;
 /// The data of one machine so far.
 #[derive(Debug, Default)]
 pub(crate) struct Section {
-    /// Its division; `None` before the first division.
+    /// The division that contains this data; `None` before the first division.
     pub division: Option<String>,
     /// The host in the prompts.
     pub host: Option<String>,
     /// The first label of an accepted table row, and its line.
     pub label: Option<(String, u64)>,
-    /// The data read from its outputs.
+    /// The data read from the tools' outputs.
     pub draft: Draft,
-    /// Its outputs.
+    /// The tools' outputs for this machine.
     pub outputs: Vec<Output>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Section {
 #[derive(Debug)]
 struct Division {
     name: String,
-    /// Its [`split_words`].
+    /// The words of the name ([`split_words`]).
     words: Vec<String>,
     level: u8,
 }
@@ -280,7 +280,7 @@ impl Section {
         self.outputs.extend(other.outputs);
     }
 
-    /// Its display name.
+    /// The machine's display name.
     pub(crate) fn name(&self) -> Option<String> {
         self.division.clone().or_else(|| self.host.clone())
     }

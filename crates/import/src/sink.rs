@@ -69,7 +69,7 @@ impl Draft {
         self.devices = (self.machine.memory_devices.len(), BTreeSet::new());
     }
 
-    /// Total number of entries in its lists.
+    /// Total number of entries in all lists of the draft.
     pub(crate) fn entries(&self) -> usize {
         let stated = self.inventory.len() + self.facts.files.len() + self.facts.log.len();
         stated + self.measurements.len() + self.withheld.len() + self.contradictions.len()

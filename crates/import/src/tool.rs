@@ -15,7 +15,7 @@ pub(crate) struct Command {
 /// One tool.
 #[derive(Clone, Copy)]
 pub(crate) struct Tool {
-    /// Its name as typed by users: `lscpu`, `perf stat`.
+    /// The tool's name as typed by users: `lscpu`, `perf stat`.
     pub name: &'static str,
     /// Whether a line is the first of this tool's output. The command line is the one above this line, unless another output of this tool
     /// has already followed it. The function must examine only the line itself and be fast, because it is called for every line

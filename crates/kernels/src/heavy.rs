@@ -15,7 +15,7 @@ use crate::{Variant, Work};
 pub struct Heavy {
     /// The name of the loop.
     pub name: &'static str,
-    /// The vector extension that it needs.
+    /// The vector extension that the loop needs.
     pub variant: Variant,
     /// The work of one iteration; `operations` are double-precision flops, two per lane of a multiply-add.
     pub work: Work,

@@ -141,8 +141,8 @@ pub fn code() -> &'static [u8] {
     unsafe { std::slice::from_raw_parts(start, bytes) }
 }
 
-/// The offsets of its return instructions in [`code`], in order. Tools that check kernel code require them to be
-/// marked.
+/// The offsets of the return instructions in [`code`], in order. Tools that check kernel code require return
+/// instructions to be marked.
 pub fn returns() -> [usize; 2] {
     let start = (linespeed_primes as *const u8).addr();
     [(&raw const linespeed_primes_empty).addr() - start, (&raw const linespeed_primes_counted).addr() - start]

@@ -37,7 +37,7 @@ pub fn output_file(options: &Options) -> Option<PathBuf> {
     options.out.output.clone().filter(|path| path.as_os_str() != "-")
 }
 
-/// The same file; before a run, checks that it can be written.
+/// Like [`output_file`], but first checks that the file can be written, to be called before a run.
 pub fn checked_output_file(options: &Options) -> Result<Option<PathBuf>, Failure> {
     let file = output_file(options);
     file.as_ref().map_or(Ok(()), |path| files::check_writable(path)).map(|()| file)
@@ -58,7 +58,7 @@ pub fn name_files(options: &Options, record: &Path, page: Option<&Path>) -> Stri
     format!("\nRecord: {}\n{page}", shown(options, record))
 }
 
-/// The same for a record in the state directory; empty for other files, because the user specified their paths.
+/// Like [`name_files`], for a record in the state directory; empty for other files, because the user specified their paths.
 pub fn name_own_files(options: &Options, file: &Path) -> String {
     let own = places::state_folders().iter().any(|own| file.parent() == Some(own.as_path()));
     let page = Some(file.with_extension("html")).filter(|page| page.is_file());
@@ -164,7 +164,7 @@ pub fn keep(
 
 /// The record of a run after the attempt to save it: its location, its name for later commands, and any error.
 pub struct Kept {
-    /// Its path.
+    /// The record's path.
     pub path: Option<PathBuf>,
     /// The name that `linespeed show` accepts for the record; `None` if it was not saved.
     pub shown_by: Option<String>,

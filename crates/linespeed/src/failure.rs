@@ -89,7 +89,7 @@ impl Failure {
         }
     }
 
-    /// The same error with this remedy, if it is about a failed write.
+    /// Adds a remedy to the error, if the error is about a failed write.
     pub fn with_way_out(self, way_out: &'static str) -> Self {
         match self {
             Failure::Output { path, error, .. } => Failure::Output { path, error, way_out },

@@ -16,12 +16,12 @@ const DEFAULT_WIDTH: usize = 80;
 /// Maximum width; wider lines are not easier to read.
 const MOST_WIDTH: usize = 160;
 
-/// How to print on standard output.
+/// The style for standard output.
 pub fn style(out: &Out) -> Style {
     Style { markdown: out.form() == Some(Form::Markdown), ..style_on(out, io::stdout()) }
 }
 
-/// How to print on standard error.
+/// The style for standard error.
 pub fn error_style(out: &Out) -> Style {
     style_on(out, io::stderr())
 }

@@ -77,12 +77,12 @@ pub fn redact_all<'a>(
     Ok(Some(pseudonyms))
 }
 
-/// The same for one record.
+/// Like [`redact_all`], for one record.
 pub fn redact(options: &Options, record: &mut Record) -> Result<(), Failure> {
     redact_all(options, [record]).map(drop)
 }
 
-/// The same for sources, including their names and locations.
+/// Like [`redact_all`], for sources, including their names and locations.
 pub fn redact_sources(options: &Options, sources: &mut [Source]) -> Result<(), Failure> {
     let pseudonyms = redact_all(options, sources.iter_mut().map(|source| &mut source.record))?;
     let Some(mut pseudonyms) = pseudonyms else { return Ok(()) };

@@ -110,7 +110,7 @@ fn others_waits(root: &Root) -> Option<Coverage> {
     }
     let reason = match call {
         Err(unreadable) if unreadable.is_missing() => {
-            text!("live-no-waits", "the kernel has neither wchan nor syscall (CONFIG_HAVE_ARCH_TRACEHOOK)")
+            text!("live-no-waits", "the kernel lacks /proc/*/wchan and syscall (CONFIG_HAVE_ARCH_TRACEHOOK)")
         }
         _ => text!("live-waits-refused", "wchan and syscall of other users' processes are not readable"),
     };
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(code_of(&own, "processes"), (State::Degraded, "live-pid-namespace".to_owned()));
         let hidden = full().without("proc/1");
         assert_eq!(code_of(&hidden, "processes"), (State::Degraded, "live-hidden".to_owned()));
-        // As the kernel reports them to users who may not see them: 0 for wchan, and no text for syscall.
+        // What the kernel reports to users without permission: 0 for wchan, and no text for syscall.
         let what = "waits of other users' threads";
         let blind = full().without("proc/1/syscall").file("proc/1/wchan", "0");
         assert_eq!(code_of(&blind, what), (State::Degraded, "live-no-waits".to_owned()));

@@ -127,7 +127,7 @@ impl Service {
             name: visible(Path::new(&thread.name)),
             cpu: thread.on_cpu_ns as f64 / 1e9,
             runnable: thread.runnable_ns as f64 / 1e9,
-            // Its readings begin and end at slightly different times than the interval.
+            // The readings of a thread begin and end at slightly different times than the interval.
             blocked: (thread.blocked_ns as f64 / 1e9).min(wall),
             state: thread.state.to_string(),
         });

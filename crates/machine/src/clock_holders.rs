@@ -29,7 +29,7 @@ struct Register {
 }
 
 /// Intel SDM volume 4: IA32_THERM_STATUS and IA32_PACKAGE_THERM_STATUS of all processors, MSR_CORE_PERF_LIMIT_REASONS at 64FH
-/// since Skylake and at 690H before. Power and current limits are logged as reached on every machine at boot.
+/// since Skylake and at 690H before. Limits on power and electrical current are logged as reached on every machine at boot.
 const REGISTERS: [Register; 4] = [
     Register { address: 0x19c, log: 1, has: 0x5, bits: &[(0, HeldBy::Heat), (2, HeldBy::Prochot)] },
     Register { address: 0x1b1, log: 1, has: 0x5, bits: &[(0, HeldBy::Heat), (2, HeldBy::Prochot)] },

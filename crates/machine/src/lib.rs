@@ -56,7 +56,7 @@ pub use root::{Root, RootError, Unreadable, Why};
 pub struct Inspection {
     /// The inventory of the machine.
     pub machine: Machine,
-    /// Its current state.
+    /// The machine's current state.
     pub snapshot: Snapshot,
     /// Data that could not be fully read, with the reasons and remedies.
     pub coverage: Vec<Coverage>,

@@ -31,7 +31,7 @@ const MAX_REMEMBERED: usize = 200_000;
 pub struct Root {
     /// The directory.
     path: PathBuf,
-    /// Whether it is the `/` of this machine.
+    /// Whether the directory is this machine's `/`.
     live: bool,
     /// Resolved directories of a captured tree, relative to `path`, by the requested path, so that each file in a
     /// directory needs only one look-up.
@@ -46,13 +46,13 @@ pub enum RootError {
     /// Nothing exists at this path.
     #[error("{0}: no such directory; specify the directory that contains the captured sys and proc")]
     NotFound(PathBuf),
-    /// It is not a directory.
+    /// The path is not a directory.
     #[error("{0}: not a directory; unpack the capture and specify its directory")]
     NotAFolder(PathBuf),
-    /// It is a directory without `sys` and `proc`.
+    /// The directory contains neither `sys` nor `proc`.
     #[error("{0}: contains neither sys nor proc; specify the directory that contains these two")]
     NotATree(PathBuf),
-    /// It could not be opened.
+    /// The directory could not be opened.
     #[error("{0}: {1}; make the directory readable")]
     Unreadable(PathBuf, io::Error),
 }
@@ -63,16 +63,16 @@ pub enum Why {
     /// No such file exists.
     #[error("there is no such file")]
     Missing,
-    /// This user may not read it.
+    /// This user may not read the file.
     #[error("permission denied")]
     Denied,
-    /// It is a directory, a pipe, a device or a socket.
+    /// The path is a directory, a pipe, a device or a socket.
     #[error("not a regular file")]
     NotAFile,
-    /// It is longer than this many bytes.
+    /// The file is longer than this many bytes.
     #[error("longer than {0} bytes")]
     TooLong(usize),
-    /// Its links form a loop.
+    /// The symbolic links to it form a loop.
     #[error("its symbolic links form a loop")]
     LinkLoop,
     /// The system's message for any other error.

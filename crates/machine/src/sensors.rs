@@ -120,11 +120,11 @@ pub fn throttling(root: &Root, cpus: &CpuList) -> BTreeMap<String, Throttling> {
 /// A package's energy counter (RAPL).
 #[derive(Clone, Debug, PartialEq)]
 pub struct EnergyCounter {
-    /// Its file.
+    /// The counter's file.
     pub file: String,
     /// The value at which it wraps around, µJ.
     pub range: u64,
-    /// Its count, µJ; `None` if this process may not read it.
+    /// The counter's value, µJ; `None` if this process may not read it.
     pub uj: Option<u64>,
 }
 

@@ -42,7 +42,7 @@ pub struct Populated {
     pub sockets: u32,
     /// Enabled cores; `None` if a processor does not report them.
     pub cores: Option<u32>,
-    /// Their threads.
+    /// Threads of all these processors.
     pub threads: Option<u32>,
 }
 

@@ -44,7 +44,7 @@ pub(crate) struct Slot {
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     pub(crate) slots: Vec<Slot>,
-    /// Size of each of its arrays in bytes, a multiple of [`CHUNK`].
+    /// Size of each of the CPU's arrays in bytes, a multiple of [`CHUNK`].
     pub bytes: usize,
 }
 
@@ -111,7 +111,7 @@ impl Part {
 /// The parts of all CPUs, with two arrays each (enough for reading) or, after [`crate::array_setup::with_third`], three.
 #[derive(Clone, Debug)]
 pub(crate) struct Arrays {
-    /// In the order of the context's CPUs.
+    /// The parts in the order of the context's CPUs.
     pub parts: Vec<Part>,
     /// Whether the arrays are smaller than memory allows, because creating them took too long.
     pub slow: bool,

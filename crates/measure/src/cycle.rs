@@ -39,7 +39,7 @@ impl Cycle {
         self.lines * LINE
     }
 
-    /// Maximum size to which it can grow, bytes.
+    /// Size to which the cycle can grow, bytes.
     pub(crate) fn capacity(&self) -> usize {
         self.mapping.len()
     }

@@ -29,13 +29,13 @@ struct Position {
     cpu: u32,
     /// Number of the core, unique within the machine.
     core: u64,
-    /// Rank of its core's kind, 0 for the fastest.
+    /// Rank of the kind of the CPU's core, 0 for the fastest kind.
     kind: usize,
-    /// Index among the siblings of its core that are in use, from 0.
+    /// Index among the core's siblings that are in use, from 0.
     sibling: usize,
-    /// Rank of its node, if nodes are filled one after the other.
+    /// Rank of the CPU's node, if nodes are filled one after the other.
     node: usize,
-    /// Rank of its node if nodes alternate.
+    /// Rank of the CPU's node, if nodes alternate.
     node_round: usize,
     /// The number of preceding CPUs of the same kind and sibling rank on its node.
     round: usize,

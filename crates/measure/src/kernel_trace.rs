@@ -1,6 +1,6 @@
 //! Traces the kernel's activity on some CPUs in a separate trace instance (Documentation/trace/ftrace.rst): interrupts,
-//! softirqs, task switches, idle states. Requires root. The instance is removed at the end, by a guardian if linespeed
-//! is killed, or by the next start if both are killed.
+//! softirqs, task switches, idle states. Requires root. linespeed removes the instance when it ends; if it is
+//! killed, a guardian process removes the instance, and if both are killed, the next run does.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::CString;

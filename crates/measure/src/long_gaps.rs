@@ -169,7 +169,7 @@ impl ReadyTime {
         this
     }
 
-    /// Its increase since the last reading, ns; `None` if the kernel does not report it.
+    /// The increase of this time since the last reading, ns; `None` if the kernel does not report it.
     pub(crate) fn grown(&mut self) -> Option<u64> {
         use std::os::unix::fs::FileExt;
         let mut text = [0; 96];

@@ -9,12 +9,12 @@ use crate::context::{Context, Halt};
 pub struct Measure {
     /// The name used on the command line: `latency`.
     pub name: &'static str,
-    /// The metrics of its results.
+    /// The metrics of the measurement's results.
     pub metrics: &'static [Metric],
     /// The coverage entry for a missing part, or for the reason why it is impossible; `None` without an obstacle.
     pub(crate) obstacle: fn(&Machine, &Snapshot, &CpuList) -> Option<Coverage>,
     pub(crate) budget: fn(&Machine, &CpuList, Depth) -> Budget,
-    /// Whether it uses the arrays that are passed between measurements; their memory is freed before any other
+    /// Whether the measurement uses the arrays that are passed between measurements; their memory is freed before any other
     /// measurement.
     pub(crate) uses_arrays: bool,
     /// Runs the measurement. Results are pushed into the context as soon as they are ready.

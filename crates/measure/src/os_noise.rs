@@ -86,7 +86,7 @@ const ROUNDS: usize = 12;
 /// Duration of each of the two runs in a round.
 const RUN: Duration = Duration::from_millis(8);
 
-/// An A/A control: runs the same work twice, alternately, on one CPU. Returns the seconds of the two runs of each
+/// An A/A control: alternates two runs of the same work on one CPU. Returns the seconds of the two runs of each
 /// round. Takes about a fifth of a second.
 pub fn time_same_work(cpu: u32, stop: &Stop) -> Vec<(f64, f64)> {
     let runs = thread_group::run_on(cpu, |_| {

@@ -1,4 +1,4 @@
-//! Placement checks determine which CPUs are near each other. They take a few milliseconds each, and run between and
+//! Placement checks determine which CPUs are close to each other. They take a few milliseconds each, and run between and
 //! within all other measurements. A hypervisor may place vCPUs on one core or in different packages, and may move them
 //! every second.
 
@@ -64,7 +64,7 @@ const NUMBERS: (u64, u64) = (100_003, 100_035);
 const MOST_COST: f64 = 0.015;
 /// Minimum time between two placement checks.
 const APART: Duration = Duration::from_millis(400);
-/// The same while a machine in use is observed, and the share of one CPU's time for placement checks.
+/// Minimum time between two placement checks while a machine in use is observed, and their maximum share of one CPU's time.
 const APART_BESIDE: Duration = Duration::from_secs(10);
 const MOST_BESIDE: f64 = 0.0004;
 /// CPUs with at least this utilization are not idle.

@@ -34,7 +34,7 @@ pub struct Stat {
     pub ended_ticks: (u64, u64),
     /// The nice value.
     pub nice: i32,
-    /// Threads of its process.
+    /// The number of threads in the process.
     pub threads: u64,
     /// The start time, in ticks since boot. PID and start time together identify a process uniquely.
     pub started: u64,
@@ -89,7 +89,7 @@ impl Stat {
         })
     }
 
-    /// The name of its scheduling policy, in lower case.
+    /// The name of the scheduling policy, in lower case.
     pub fn policy_name(&self) -> Option<&'static str> {
         POLICIES.get(usize::try_from(self.policy).ok()?).copied().filter(|name| !name.is_empty())
     }
@@ -123,17 +123,17 @@ pub fn schedstat(text: &str) -> Option<(u64, u64, u64)> {
 /// Ticks of one CPU, or of all, in /proc/stat (proc_stat(5)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTicks {
-    /// In user mode, including nice and guest time.
+    /// Ticks in user mode, including nice and guest time.
     pub user: u64,
-    /// In the kernel, on behalf of processes.
+    /// Ticks in the kernel, on behalf of processes.
     pub system: u64,
-    /// Idle.
+    /// Idle ticks.
     pub idle: u64,
-    /// Idle while a task that last ran on this CPU waits for a disk.
+    /// Idle ticks while a task that last ran on this CPU waits for a disk.
     pub iowait: u64,
-    /// In interrupts.
+    /// Ticks in interrupts.
     pub irq: u64,
-    /// In softirqs.
+    /// Ticks in softirqs.
     pub softirq: u64,
     /// Steal time, if the kernel reports it.
     pub stolen: Option<u64>,

@@ -71,7 +71,7 @@ impl Redrawn {
         let resized = std::mem::replace(&mut self.size, now) != now;
         let up = match before {
             0 => String::new(),
-            // Its lines may have been re-wrapped, so their starting positions are unknown.
+            // The lines on the screen may have been re-wrapped, so their starting positions are unknown.
             _ if resized => "\x1b[H\x1b[J".to_owned(),
             _ => format!("\x1b[{before}F"),
         };

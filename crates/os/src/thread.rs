@@ -86,7 +86,7 @@ pub fn fifo_remedy() -> Text {
     if crate::is_root() {
         text!(
             "the cpu cgroup has no real-time budget (cpu.rt_runtime_us is 0), or the container lacks CAP_SYS_NICE: run \
-             outside it, or add the capability"
+             outside that cgroup, or add the capability to the container"
         )
     } else {
         text!("run as root, or raise RLIMIT_RTPRIO: ulimit -r 80")

@@ -23,7 +23,7 @@ pub enum Error {
     /// This option is unavailable until the session of a parent process has ended.
     #[error("this runs under process {pid}, which restores its knobs when it exits: use {option} then")]
     Nested {
-        /// That process.
+        /// The PID of the parent process.
         pid: u32,
         /// The option.
         option: &'static str,
@@ -54,7 +54,7 @@ pub enum Error {
         /// Whether other knobs had been set and are restored.
         restored: bool,
     },
-    /// Values of an earlier session persist on request; the text names the owner of that session.
+    /// An earlier session left its settings in place on request; the text names the owner of that session.
     #[error("knobs are already set: {0}; restore them first: linespeed quiet --restore")]
     Standing(String),
     /// Leftover settings of an earlier session cannot be restored.

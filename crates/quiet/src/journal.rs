@@ -235,13 +235,13 @@ impl Journal {
         // again but recognized as finished.
         let _ = self.note(&Step::Finished);
         if !self.is_at_its_path() {
-            // It belongs to another user, who may remove it.
+            // The file at this path belongs to another user, who may remove it.
             return Ok(());
         }
         std::fs::remove_file(&self.path).map_err(|error| Error::System(self.path.clone(), error))
     }
 
-    /// Whether the file at its path is the open one, as far as can be determined.
+    /// Whether the file at the journal's path is the open file, as far as can be determined.
     fn is_at_its_path(&self) -> bool {
         match (self.file.metadata(), self.path.symlink_metadata()) {
             (Ok(own), Ok(there)) => (own.dev(), own.ino()) == (there.dev(), there.ino()),

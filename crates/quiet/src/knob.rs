@@ -51,8 +51,8 @@ pub enum Inspect {
     File(FileValue),
     /// Several files with the same word.
     Words(WordFiles),
-    /// A special function and, if the knob can have values other than the steadier one, a second function that sets a
-    /// given value.
+    /// A function that inspects the knob and, if the knob can have values other than the steadier one, a second function
+    /// that sets a given value.
     #[serde(skip)]
     With(fn(&Knob, &KnobContext) -> Seen, Option<SetTo>),
     /// The knob cannot be inspected, because no machine has it.
@@ -90,7 +90,7 @@ pub enum FileOf {
 pub struct FileValue {
     /// The file.
     pub path: &'static str,
-    /// The format of its value.
+    /// The format of the file's value.
     #[serde(default)]
     pub syntax: ValueSyntax,
     /// The steadier value.
@@ -105,7 +105,7 @@ pub struct FileValue {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SetWhen {
-    /// With all other knobs.
+    /// Set together with all other knobs.
     #[default]
     Always,
     /// Only when named, because the setting may disable something that other users need.

@@ -11,7 +11,7 @@ use crate::text::Text;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BoundBy {
-    /// Only the speed of its CPUs.
+    /// Only the speed of the CPUs.
     Cpu,
     /// Loads that missed all caches.
     MemoryLatency,
@@ -23,7 +23,7 @@ pub enum BoundBy {
     Branches,
     /// Something other than a CPU: a disk, the network, a lock.
     Waiting,
-    /// Other tasks on its CPUs.
+    /// Other tasks on the command's CPUs.
     CpuContention,
     /// More runnable threads than CPUs.
     TooFewCpus,
@@ -33,15 +33,15 @@ pub enum BoundBy {
     Quota,
     /// One thread, while other CPUs are idle.
     OneThread,
-    /// The busiest of its threads, while the others have less work.
+    /// The busiest thread of the command, while its other threads have less work.
     Imbalance,
     /// Steal time.
     Stolen,
-    /// Its threads wait for locks or for each other.
+    /// The command's threads wait for locks or for each other.
     Lock,
-    /// The capacity of the caches available to it.
+    /// The capacity of the caches that the command can use.
     Cache,
-    /// Its own threads running together: they share cache lines or spin on a lock.
+    /// The command's own threads running together: they share cache lines or spin on a lock.
     OwnThreads,
     /// Heat, power limits or a setting that lowers the clock.
     Clock,
@@ -148,7 +148,7 @@ pub struct Bound {
     pub kind: Option<BoundKind>,
     /// The answer in words.
     pub says: Text,
-    /// The results on which it is based.
+    /// The results on which the verdict is based.
     pub evidence: Vec<Evidence>,
     /// What to try.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

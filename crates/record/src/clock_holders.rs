@@ -100,7 +100,7 @@ pub enum HeldBy {
     #[strum(to_string = "voltage regulator current")]
     RegulatorCurrent,
     /// The package's current.
-    #[strum(to_string = "current limit")]
+    #[strum(to_string = "electrical current limit")]
     Current,
     /// The long-term power limit.
     #[strum(to_string = "power limit PL1")]
@@ -114,7 +114,7 @@ pub enum HeldBy {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct UncoreClock {
-    /// The name of its directory: `package_00_die_00`.
+    /// The name of the die's directory: `package_00_die_00`.
     pub domain: String,
     /// The highest allowed clock, Hz.
     pub max_hz: u64,
@@ -128,8 +128,8 @@ pub struct UncoreClock {
 pub struct Cooling {
     /// The device's type: `Processor`, `cpufreq-cpu0`, `intel_powerclamp`.
     pub kind: String,
-    /// Its current step, above 0.
+    /// The device's current step, above 0.
     pub step: u32,
-    /// Its highest step.
+    /// The device's highest step.
     pub highest_step: u32,
 }

@@ -76,7 +76,7 @@ pub struct Subject {
     pub machine: String,
     /// Number of results in the record.
     pub figures: u32,
-    /// Whether its results are from other tools.
+    /// Whether the record's results are from other tools.
     pub imported: bool,
     /// Whether the record was selected because it is this machine's newest; the name then does not identify the file.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -267,7 +267,7 @@ pub struct Explanation {
     pub subject: usize,
     /// The subject's speed relative to the baseline: 2 is twice as fast, 0.5 half as fast.
     pub speed: f64,
-    /// Whether a result on which it is based is in doubt.
+    /// Whether a result on which the explanation is based is in doubt.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unreliable: bool,
     /// The answer in a sentence or two.
@@ -305,19 +305,19 @@ pub struct Cause {
     /// The stable code of `name`; empty in comparisons written by version 0.1.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub code: String,
-    /// The cause with its numbers, one sentence.
+    /// The cause with its numbers, in one sentence.
     pub says: Text,
     /// The cause's effect on the subject's speed relative to the baseline: 0.8 is 20 % slower, 1.2 is 20 %
     /// faster.
     pub factor: f64,
-    /// Whether a result on which it is based is in doubt.
+    /// Whether a result on which the cause is based is in doubt.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unreliable: bool,
     /// Whether the cause favors the slower subject.
     pub despite: bool,
     /// Whether the effect was measured; otherwise it is modelled.
     pub measured: bool,
-    /// The results on which it is based, the baseline's first.
+    /// The results on which the cause is based, the baseline's results first.
     pub evidence: Vec<Evidence>,
     /// The parts of the cause.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -334,7 +334,7 @@ pub struct Claim {
     pub code: String,
     /// Whether the results support it.
     pub support: Support,
-    /// The reason with its numbers, one sentence.
+    /// The reason with its numbers, in one sentence.
     pub why: Text,
 }
 
@@ -403,7 +403,7 @@ pub struct WhatIf {
     pub together: bool,
     /// The conclusion, one or two sentences.
     pub says: Text,
-    /// The results on which it is based.
+    /// The results on which this estimate is based.
     pub evidence: Vec<Evidence>,
 }
 
@@ -427,8 +427,8 @@ pub struct Order {
 pub struct Rank {
     /// The subject, by index.
     pub subject: usize,
-    /// Its result.
+    /// The result at this position.
     pub value: f64,
-    /// Whether it is an outlier: beyond 3.5 scaled median absolute deviations in the worse direction.
+    /// Whether the result is an outlier: beyond 3.5 scaled median absolute deviations in the worse direction.
     pub outlier: bool,
 }

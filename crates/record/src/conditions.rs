@@ -31,7 +31,7 @@ pub struct Conditions {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Knob {
-    /// Its name, as in `linespeed quiet`.
+    /// The knob's name, as in `linespeed quiet`.
     pub name: String,
     /// The knob's value before the run.
     pub was: String,

@@ -36,7 +36,7 @@ impl<T: ?Sized> DetailKey<T> {
         Self { name, value: PhantomData }
     }
 
-    /// Its name in records.
+    /// The detail's name in records.
     pub const fn name(self) -> &'static str {
         self.name
     }
@@ -251,7 +251,7 @@ details! {
     IDLE_NS: f64 = "idle_ns";
     /// Number of instructions that a ratio is based on.
     INSTRUCTIONS: f64 = "instructions";
-    /// Interrupts per second on the CPU of the routine.
+    /// Interrupts per second on the CPU that runs the routine.
     INTERRUPTS_PER_S: f64 = "interrupts_per_s";
     /// Time between wake-ups, µs.
     INTERVAL_US: u64 = "interval_us";
@@ -357,7 +357,7 @@ details! {
     SETTINGS: Vec<String> = "settings";
     /// Share of the total observed time.
     SHARE_OF_ALL: f64 = "share_of_all";
-    /// Softirqs per second on the CPU of the routine.
+    /// Softirqs per second on the CPU that runs the routine.
     SOFTIRQS_PER_S: f64 = "softirqs_per_s";
     /// Source of a count: `rusage`, `sched`, `pmu`.
     SOURCE: str = "source";

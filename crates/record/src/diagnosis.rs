@@ -177,7 +177,7 @@ impl Scaling {
 pub struct Step {
     /// Threads, or copies of a command.
     pub threads: u32,
-    /// Their total throughput, work/s.
+    /// The total throughput of these threads, work/s.
     pub throughput: f64,
     /// Throughput divided by the throughput of one thread.
     pub speedup: f64,
@@ -200,7 +200,7 @@ pub enum Basis {
 pub struct SiblingsAdd {
     /// The workload.
     pub workload: String,
-    /// Its block size, bytes.
+    /// The workload's block size, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     /// Throughput of all CPUs divided by that of one thread per core, minus one (0.13 is 13 % more).

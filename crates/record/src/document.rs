@@ -73,7 +73,7 @@ pub struct Record {
 pub struct Tool {
     /// `linespeed`.
     pub name: String,
-    /// Its version.
+    /// The program's version.
     pub version: String,
 }
 
@@ -274,7 +274,7 @@ pub enum Misfit {
     /// A list instead of an object.
     #[error("it is a list, but a record is an object")]
     List,
-    /// It has no schema number.
+    /// The document has no schema number.
     #[error("it has no \"schema\" number")]
     NoSchema,
     /// A list of CPUs is longer than the machine has CPUs.

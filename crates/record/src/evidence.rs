@@ -11,7 +11,7 @@ use crate::text::Text;
 pub enum CeilingSource {
     /// Computed from this machine's hardware: channels × MT/s × 8 B, or the advertised clock.
     Parts,
-    /// From published results of the processor's family: the maximum over its models.
+    /// Published results of the processor's family: the maximum over its models.
     Family,
     /// The best result ever measured on this machine.
     Measured,
@@ -22,6 +22,6 @@ pub enum CeilingSource {
 pub struct Evidence {
     /// The result with its unit, in words.
     pub says: Text,
-    /// Its place in the record: `conditions.before.thp`, `wakeup.latency cpu=0 setting=as-is`.
+    /// The result's place in the record: `conditions.before.thp`, `wakeup.latency cpu=0 setting=as-is`.
     pub from: String,
 }

@@ -63,7 +63,7 @@ pub struct Finding {
     /// The affected CPUs, nodes or devices.
     #[serde(rename = "where")]
     pub place: Option<Text>,
-    /// The results on which it is based, each with its place in the record.
+    /// The results on which the finding is based, each with its place in the record.
     pub evidence: Vec<Evidence>,
     /// The loss of speed.
     pub loss: Verdict,

@@ -101,9 +101,9 @@ pub struct Reading {
 pub struct Remark {
     /// The remark.
     pub what: Text,
-    /// Its code.
+    /// The remark's code.
     pub code: String,
-    /// Whether these files were skipped.
+    /// Whether the files were skipped.
     pub left_out: bool,
     /// Number of files.
     pub count: u64,
@@ -116,7 +116,7 @@ pub struct Remark {
 pub struct FactValue {
     /// The fact in words.
     pub what: Text,
-    /// Its place in a record.
+    /// The fact's place in a record.
     pub from: String,
     /// The value.
     pub value: String,
@@ -141,7 +141,7 @@ pub struct Class {
     pub note: Option<Text>,
     /// The machine closest to the medians of all results.
     pub medoid: String,
-    /// Its record.
+    /// The path of that machine's record.
     #[serde(skip)]
     pub medoid_path: PathBuf,
     /// The compared results.
@@ -176,9 +176,9 @@ pub struct Camp {
 pub struct Varying {
     /// The fact in words.
     pub what: Text,
-    /// Its place in a record.
+    /// The fact's place in a record.
     pub from: String,
-    /// Its values, each with its number of machines, most frequent first.
+    /// The fact's values, each with its number of machines, most frequent first.
     pub values: Vec<(String, u32)>,
     /// The only machine that differs, if all others agree.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -197,13 +197,13 @@ pub struct Drift {
 /// A machine within its class.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MachineRow {
-    /// Its name.
+    /// The machine's name.
     pub machine: String,
-    /// Its record.
+    /// The machine's record.
     pub source: String,
-    /// When it was measured.
+    /// When the machine was measured.
     pub started: String,
-    /// Whether it is slow.
+    /// Whether the machine is slow.
     pub slow: bool,
     /// One cell per result of the class.
     pub cells: Vec<Option<MachineCell>>,
@@ -214,9 +214,9 @@ pub struct MachineRow {
 pub struct MachineCell {
     /// The value.
     pub value: f64,
-    /// Its own interval.
+    /// The interval of this machine's value.
     pub interval: Option<(f64, f64)>,
-    /// Its speed relative to the class median: below 1 it is slower.
+    /// The machine's speed relative to the class median: below 1, it is slower.
     pub speed: f64,
     /// Distance below the class's median speed, in units of the class's scale (spread).
     pub z: f64,
@@ -225,16 +225,16 @@ pub struct MachineCell {
 /// A slow machine.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Slow {
-    /// Its name.
+    /// The machine's name.
     pub machine: String,
-    /// Its record.
+    /// The machine's record.
     pub source: String,
     /// The path of the record.
     #[serde(skip)]
     pub path: PathBuf,
-    /// When it was measured.
+    /// When the machine was measured.
     pub started: String,
-    /// Its class, by index.
+    /// The machine's class, by index.
     pub class: usize,
     /// The slow results: one per family, greatest loss first.
     pub figures: Vec<SlowFigure>,
@@ -253,7 +253,7 @@ pub struct SlowFigure {
     pub family: Family,
     /// The slowest result of that family.
     pub what: Text,
-    /// Its metric.
+    /// The metric of the result.
     pub metric: Metric,
     /// Unit of the values.
     pub unit: String,
@@ -275,8 +275,8 @@ pub struct SlowFigure {
 /// A possible cause of a slow machine.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FleetCause {
-    /// Its stable code.
+    /// The stable code of the cause.
     pub code: String,
-    /// In words.
+    /// The cause in words.
     pub says: Text,
 }

@@ -49,7 +49,7 @@ pub struct Held {
     pub metric: Metric,
     /// The result in words.
     pub what: Text,
-    /// Its outcome.
+    /// The outcome for this result.
     pub outcome: Outcome,
     /// Whether an underlying result is in doubt, which makes the interval too narrow.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

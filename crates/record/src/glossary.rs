@@ -49,7 +49,7 @@ impl Group {
 pub struct Term {
     /// The name as in a record: `load.latency`, `wakeup`, `governor`.
     pub name: &'static str,
-    /// Its group: `Metrics`, `Measurements`, `Inventory`, `Knobs`, `Proofs`, `Findings`, `Words`.
+    /// The entry's group: `Metrics`, `Measurements`, `Inventory`, `Knobs`, `Proofs`, `Findings`, `Words`.
     pub group: &'static str,
     /// Other names of the entry: keys of the record, names in other tools.
     pub also: Vec<String>,
@@ -64,7 +64,7 @@ pub struct Term {
 }
 
 impl Term {
-    /// Its first sentence.
+    /// The entry's first sentence.
     pub fn brief(&self) -> &str {
         self.what.split(". ").next().unwrap_or_default()
     }

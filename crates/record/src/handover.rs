@@ -7,9 +7,9 @@ use crate::{Label, Measurement, Text, text};
 /// and plans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Handover {
-    /// By compare-and-swap until it succeeds, like a spin lock.
+    /// The CPU repeats a compare-and-swap until it succeeds, like a spin lock.
     Cas,
-    /// By plain loads and then a store, like passing on the index of a queue or ring.
+    /// The CPU waits with plain loads and then stores, like passing on the index of a queue or ring.
     Store,
 }
 

@@ -43,9 +43,9 @@ pub struct History {
 /// One record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Moment {
-    /// Its file.
+    /// The record's file.
     pub record: PathBuf,
-    /// When it was measured, RFC 3339 in UTC.
+    /// When the record was measured, RFC 3339 in UTC.
     pub started: String,
     /// `started` in seconds since 1970.
     #[serde(skip)]
@@ -63,7 +63,7 @@ pub struct Line {
     pub unit: String,
     /// Which direction is better.
     pub better: Option<Better>,
-    /// Its values, oldest first.
+    /// The values of the result, oldest first.
     pub points: Vec<Point>,
     /// The changes, oldest first.
     pub changes: Vec<Change>,
@@ -79,7 +79,7 @@ pub struct Point {
     pub record: usize,
     /// The value.
     pub value: f64,
-    /// Its 95 % interval, if it has one.
+    /// The 95 % interval of the value, if it has one.
     pub interval: Option<(f64, f64)>,
     /// Whether the value is in doubt.
     #[serde(skip_serializing_if = "std::ops::Not::not")]

@@ -46,11 +46,11 @@ pub struct Import {
 /// An imported text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Text {
-    /// Its name, as in [`Origin::text`].
+    /// The name of the text, as in [`Origin::text`].
     pub name: String,
-    /// Its length in bytes.
+    /// The length of the text in bytes.
     pub bytes: u64,
-    /// Its lines.
+    /// The number of lines in the text.
     pub lines: u64,
 }
 
@@ -60,13 +60,13 @@ pub struct Text {
 pub struct Output {
     /// The tool.
     pub tool: String,
-    /// Its version, if the output contains it.
+    /// The tool's version, if the output contains it.
     pub version: Option<String>,
-    /// The command line above it, if there is one.
+    /// The command line above the output, if there is one.
     pub command: Option<String>,
     /// The text that contains it.
     pub text: String,
-    /// Its first and last line in that text, from 1.
+    /// The first and last line of the output in that text, from 1.
     pub lines: (u64, u64),
     /// Number of results and inventory facts read from the output.
     pub taken: u32,
@@ -75,11 +75,11 @@ pub struct Output {
 /// An impossible result: its text is saved, but not its value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Withheld {
-    /// Its subject: a metric's name or an inventory path.
+    /// The subject of the result: a metric's name or an inventory path.
     pub what: String,
-    /// Why it is impossible, one sentence.
+    /// Why the result is impossible, in one sentence.
     pub why: String,
-    /// Its location in the texts.
+    /// The location of the result in the texts.
     pub origin: Origin,
 }
 

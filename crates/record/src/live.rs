@@ -23,7 +23,7 @@ pub use sampled::{KernelTime, MemoryLevel, Sampled};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Interval {
-    /// Its length, s.
+    /// The length of the interval, s.
     pub seconds: f64,
     /// Time for which the machine was suspended during the interval, s; not included in `seconds`.
     pub suspended: Option<f64>,
@@ -88,17 +88,17 @@ pub struct Interval {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct CpuTimes {
-    /// In user mode, including nice and guest time.
+    /// Time in user mode, including nice and guest time.
     pub user: f64,
-    /// In the kernel, for processes.
+    /// Time in the kernel, for processes.
     pub system: f64,
-    /// In interrupts.
+    /// Time in interrupts.
     pub irq: f64,
-    /// In softirqs.
+    /// Time in softirqs.
     pub softirq: f64,
-    /// Idle while a task that last ran on this CPU waits for a disk.
+    /// Idle time while a task that last ran on this CPU waits for a disk.
     pub iowait: f64,
-    /// Idle otherwise.
+    /// Other idle time.
     pub idle: f64,
     /// Steal time.
     pub steal: f64,
@@ -141,7 +141,7 @@ impl CpuTimes {
 /// The core clock.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Clock {
-    /// Its median over the sampled CPUs, Hz.
+    /// The median clock of the sampled CPUs, Hz.
     pub hz: f64,
     /// Source of the clock: `cppc`, `cpufreq`.
     pub source: String,
@@ -263,7 +263,7 @@ pub struct Throttled {
 pub struct Process {
     /// The process ID.
     pub pid: i32,
-    /// Its name in the kernel, without control characters.
+    /// The process's name in the kernel, without control characters.
     pub name: String,
     /// CPU time, s.
     pub cpu: f64,
@@ -273,11 +273,11 @@ pub struct Process {
     pub threads: u64,
     /// Whether the process has a real-time policy.
     pub real_time: bool,
-    /// Its scheduling class, if not the default: `SCHED_FIFO`.
+    /// The process's scheduling class, if not the default: `SCHED_FIFO`.
     pub class: Option<String>,
-    /// Its priority, if its class has one.
+    /// The process's priority, if its class has one.
     pub priority: Option<u64>,
-    /// Its nice value, if not 0.
+    /// The process's nice value, if not 0.
     pub nice: Option<i32>,
     /// The process's unit or container.
     pub within: Option<String>,
@@ -296,7 +296,7 @@ pub struct Thread {
     pub pid: i32,
     /// The thread ID.
     pub tid: i32,
-    /// Its name in the kernel, without control characters.
+    /// The thread's name in the kernel, without control characters.
     pub name: String,
     /// CPU time, s.
     pub cpu: f64,
@@ -304,7 +304,7 @@ pub struct Thread {
     pub runnable: f64,
     /// Time blocked, neither on a CPU nor ready for one, s.
     pub blocked: f64,
-    /// Its state when last read: R running or ready, S waiting, D waiting for a disk.
+    /// The thread's state when last read: R running or ready, S waiting, D waiting for a disk.
     pub state: String,
 }
 

@@ -16,7 +16,7 @@ pub struct LongGap {
     pub at_seconds: f64,
     /// Length of the gap or delay of the wake-up, ns.
     pub ns: f64,
-    /// How its causes were identified.
+    /// How the causes of the gap were identified.
     pub witness: Witness,
     /// The causes that used the time, largest share first.
     #[serde(default)]
@@ -37,9 +37,9 @@ pub enum Witness {
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Taker {
-    /// Its kind.
+    /// The kind of cause.
     pub kind: TakerKind,
-    /// Its name: `45 eth0-TxRx-3`, `NET_RX`, `kworker/3:1H`; absent if it has none.
+    /// The name of the cause: `45 eth0-TxRx-3`, `NET_RX`, `kworker/3:1H`; absent if it has none.
     pub name: Option<String>,
     /// A task's process.
     pub pid: Option<i32>,

@@ -43,7 +43,7 @@ pub struct LossBreakdown {
 pub struct LossStep {
     /// The cause in a few words.
     pub cause: Text,
-    /// The rule of its finding, if there is one.
+    /// The rule of the finding for this cause, if there is one.
     pub rule: Option<String>,
     /// The loss, in the breakdown's unit.
     pub takes: f64,

@@ -212,7 +212,7 @@ pub struct IdleState {
     pub exit_ns: Option<u64>,
     /// Target residency: the shortest stay for which entering the state is worthwhile, ns.
     pub residency_ns: Option<u64>,
-    /// Whether it is disabled.
+    /// Whether the idle state is disabled.
     pub disabled: Option<bool>,
 }
 
@@ -281,7 +281,7 @@ pub struct Limits {
     pub memory_nodes: CpuList,
     /// The lowest CPU quota of its cgroups, in CPUs (0.5 is half a CPU).
     pub cpu_quota: Option<f64>,
-    /// The lowest memory limit of its cgroups, bytes.
+    /// The lowest memory limit of this process's cgroups, bytes.
     pub memory_bytes: Option<u64>,
     /// Memory still available under that limit, bytes.
     pub memory_available_bytes: Option<u64>,

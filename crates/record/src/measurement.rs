@@ -199,7 +199,7 @@ fn seven_digits(value: f64) -> f64 {
 pub struct Measurement {
     /// The metric's name; the definition of a name never changes.
     pub metric: Metric,
-    /// Unit of every value in it.
+    /// Unit of all values of the measurement.
     pub unit: String,
     /// Which direction is better; absent if neither is.
     pub better: Option<Better>,

@@ -67,7 +67,7 @@ impl Metric {
         Self(name)
     }
 
-    /// Its name.
+    /// The metric's name.
     pub const fn name(self) -> &'static str {
         self.0
     }
@@ -82,8 +82,8 @@ impl Metric {
         self.0 == name || self.family() == name
     }
 
-    /// Its definition, if it is in [`all`]. This must be fast: it is called several times per result, and the records of a fleet contain
-    /// millions of results.
+    /// The metric's definition, if it is in [`all`]. This must be fast: it is called several times per result, and the records of a
+    /// fleet contain millions of results.
     pub fn definition(self) -> Option<&'static Definition> {
         find(self.0)
     }
@@ -94,7 +94,7 @@ impl Metric {
         (low..=high).contains(&value)
     }
 
-    /// The labels that its results may have, in display order.
+    /// The labels that the metric's results may have, in display order.
     pub fn keys(self) -> &'static [Label] {
         self.definition().map_or(&[], |definition| definition.keys)
     }
@@ -148,21 +148,21 @@ impl fmt::Display for Metric {
 /// A metric's definition.
 #[derive(Clone, Copy, Debug)]
 pub struct Definition {
-    /// Its name.
+    /// The metric's name.
     pub name: &'static str,
-    /// The name of its results: `Load latency`.
+    /// The name of the metric's results: `Load latency`.
     pub title: &'static str,
-    /// Its unit: `Hz`, `ns`, `cycles`, `B/s`, `ratio`.
+    /// The metric's unit: `Hz`, `ns`, `cycles`, `B/s`, `ratio`.
     pub unit: &'static str,
     /// The total of which its results are a share, if any.
     pub part_of: Option<Whole>,
     /// Which direction is better.
     pub better: Option<Better>,
-    /// The labels that its results may have, in display order.
+    /// The labels that the metric's results may have, in display order.
     pub keys: &'static [Label],
     /// Values outside this range are physically implausible and are withheld.
     pub plausible: (f64, f64),
-    /// The statistic of its samples that is the result.
+    /// The statistic of the samples that is the result.
     pub figure: Statistic,
 }
 

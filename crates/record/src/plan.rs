@@ -53,7 +53,7 @@ pub struct Plan {
 pub struct Process {
     /// The process's number, from 0.
     pub number: u32,
-    /// Its threads; absent if the machine's CPUs are not known.
+    /// The number of threads; absent if the machine's CPUs are not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
     /// The nodes whose CPUs the process uses.
@@ -62,7 +62,7 @@ pub struct Process {
     pub cpus: CpuList,
     /// Whether `cpus` are all usable CPUs of its nodes.
     pub whole_nodes: bool,
-    /// The nodes for its memory; empty if the machine has only one.
+    /// The nodes for the process's memory; empty if the machine has only one node.
     pub memory: CpuList,
     /// The memory policy.
     pub policy: Policy,
@@ -75,7 +75,7 @@ pub enum Policy {
     /// The kernel's default: each page is allocated on the node of the CPU that first touches it.
     #[default]
     Default,
-    /// From these nodes only, nearest first.
+    /// Memory from these nodes only, nearest first.
     Bind,
     /// Page by page, alternating between these nodes.
     Interleave,
@@ -93,7 +93,7 @@ pub struct Siblings {
     pub measured: bool,
     /// The reason, in one or two sentences.
     pub why: Text,
-    /// The results on which it is based.
+    /// The results on which the choice is based.
     pub evidence: Vec<Evidence>,
     /// One CPU of each core, for the opposite choice; empty if the CPUs are not known.
     pub one_a_core: CpuList,
@@ -126,7 +126,7 @@ pub struct CacheDomains {
     pub domains: Vec<CpuList>,
     /// The consequences for a program.
     pub says: Text,
-    /// The results on which it is based.
+    /// The results on which the consequences are based.
     pub evidence: Vec<Evidence>,
 }
 
@@ -134,15 +134,15 @@ pub struct CacheDomains {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Advice {
-    /// Its subject: `memory`, `huge pages`, `interrupts`.
+    /// The subject of the advice: `memory`, `huge pages`, `interrupts`.
     pub about: String,
     /// The advice with its reason.
     pub says: Text,
-    /// The results on which it is based.
+    /// The results on which the advice is based.
     pub evidence: Vec<Evidence>,
     /// Commands to paste.
     pub commands: Vec<String>,
-    /// How to undo them.
+    /// Commands that undo the advice.
     pub undo: Vec<String>,
 }
 
@@ -152,7 +152,7 @@ pub struct Advice {
 pub struct Snippet {
     /// `numactl`, `taskset`, `systemd`, `docker`.
     pub tool: String,
-    /// Where to put the lines, and notes.
+    /// Notes, and the place for the lines.
     pub says: Text,
     /// The lines: one group per process, or one group for all.
     pub pieces: Vec<Piece>,
@@ -162,7 +162,7 @@ pub struct Snippet {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Piece {
-    /// Its process; absent if the lines are for all processes.
+    /// The process to which the lines apply; absent if they are for all processes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub process: Option<u32>,
     /// The lines.
@@ -174,7 +174,7 @@ pub struct Piece {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Verification {
-    /// The command as it was typed.
+    /// The command as typed.
     pub command: Vec<String>,
     /// The number of copies and their binding.
     pub how: Text,

@@ -93,7 +93,7 @@ pub struct Remedy {
     pub text: Option<Text>,
     /// A command to paste.
     pub command: Option<String>,
-    /// The knob that it sets.
+    /// The knob that the action sets.
     pub sets: Option<KnobValue>,
 }
 

@@ -28,9 +28,9 @@ pub struct Looks {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Look {
-    /// Its start, in seconds since the start of the run.
+    /// The start of the check, in seconds since the start of the run.
     pub at_seconds: f64,
-    /// Its duration, ms.
+    /// The duration of the check, ms.
     pub took_ms: f64,
     /// Whether all CPUs were busy until the check; a host places busy CPUs differently.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -80,7 +80,7 @@ pub struct Shape {
     pub looked_at: Option<String>,
     /// Number of conclusive checks.
     pub looks: u32,
-    /// Their total time, as a share of the run.
+    /// The total time of the checks, as a share of the run.
     pub cost: Option<f64>,
     /// Distances between CPUs on separate cores, nearest first.
     pub distances: Vec<Distance>,
@@ -92,7 +92,7 @@ pub struct Shape {
     pub shared_cores: Vec<SharedCore>,
     /// Checks in which CPUs shared a core although Linux reports separate cores.
     pub sharing: Option<Share>,
-    /// The same share for checks made immediately after all CPUs were busy.
+    /// The share of checks in which CPUs shared a core, of the checks made immediately after all CPUs were busy.
     pub sharing_busy: Option<Share>,
     /// Siblings according to Linux that did not slow each other down.
     pub siblings_not_confirmed: Vec<(u32, u32)>,
@@ -145,7 +145,7 @@ pub struct Distance {
     pub low_ns: f64,
     /// The highest latency, ns.
     pub high_ns: f64,
-    /// Its share of all pairs in all checks.
+    /// The share of this class among all pairs in all checks.
     pub share: f64,
 }
 

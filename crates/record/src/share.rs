@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Share {
     /// Number of samples.
     pub count: u64,
-    /// Their share of all decoded samples.
+    /// The share of these samples among all decoded samples.
     pub share: f64,
     /// The lower end of the interval, which covers both possibilities for undecided samples.
     pub low: f64,

@@ -13,7 +13,7 @@ pub const HERE: &str = ".";
 pub struct Source {
     /// Short name: the file name without its extension, `this machine`, the name of the reference.
     pub name: String,
-    /// Its full origin.
+    /// The record's full origin.
     pub from: String,
     /// The record.
     pub record: Record,

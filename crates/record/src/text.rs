@@ -13,7 +13,7 @@ use crate::{phrase, units};
 pub struct Template {
     /// The template's code, which never changes: `siblings-off`. Empty if no program code depends on the sentence.
     pub code: &'static str,
-    /// Its text, with placeholders like `{cpus}`.
+    /// The text of the sentence, with placeholders like `{cpus}`.
     pub words: &'static str,
 }
 
@@ -154,7 +154,7 @@ impl Text {
         *self = Self::sequence([before, more.into()].iter().flat_map(Text::sentences).cloned());
     }
 
-    /// Whether it is empty.
+    /// Whether the text is empty.
     pub fn is_empty(&self) -> bool {
         match self.0.as_ref() {
             Source::Declared(template, _) => template.words.is_empty(),
@@ -172,7 +172,7 @@ impl Text {
         }
     }
 
-    /// Its sentences.
+    /// The sentences of this text.
     pub fn sentences(&self) -> &[Text] {
         match self.0.as_ref() {
             Source::Sequence(all) => all,

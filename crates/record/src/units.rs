@@ -72,7 +72,7 @@ fn round_to(value: f64, digits: usize) -> f64 {
     (value * scale).round() / scale
 }
 
-/// Like [`digits_within`], for a lost share; at least two if there is no interval.
+/// Like [`digits_within`], for a lost share; two digits if there is no interval.
 pub fn digits_of_share(share: f64, (low, high): (f64, f64)) -> usize {
     if high > low { digits_within(share, Some((low, high))) } else { 2 }
 }

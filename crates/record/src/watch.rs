@@ -52,7 +52,7 @@ pub struct Watch {
 pub struct Held {
     /// The verdict.
     pub by: BoundBy,
-    /// Its total time, s.
+    /// The total time with this verdict, s.
     pub seconds: f64,
 }
 
@@ -61,7 +61,7 @@ pub struct Held {
 pub struct Said {
     /// Start of the interval, s since the record's start.
     pub at: f64,
-    /// Its length, s.
+    /// The length of the interval, s.
     pub seconds: f64,
     /// The sentence.
     pub says: Text,
@@ -78,7 +78,7 @@ pub struct Moment {
     /// The total time of each verdict, longest first; empty if the kernel reported too little.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub verdicts: Vec<Held>,
-    /// The sentence for one of its intervals with the first verdict.
+    /// The sentence for one of the intervals with the first verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said: Option<Said>,
     /// The machine's activity. For several intervals, times are added, and rates and readings averaged.

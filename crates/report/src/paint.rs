@@ -62,12 +62,12 @@ impl Span {
         Self::new(Tone::Strong, text)
     }
 
-    /// Its text.
+    /// The text of the piece.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Its tone.
+    /// The highlighting of the piece.
     pub fn tone(&self) -> Tone {
         self.tone
     }

@@ -27,7 +27,7 @@ struct Exposition {
 /// All series of a name.
 struct Family {
     help: String,
-    /// By their labels as written.
+    /// The values, by their labels as written.
     series: BTreeMap<String, f64>,
 }
 

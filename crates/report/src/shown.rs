@@ -11,7 +11,7 @@ use record::Measurement;
 pub(crate) struct Shown(HashSet<usize>);
 
 impl Shown {
-    /// This result is shown.
+    /// Adds a result that is shown.
     pub(crate) fn add(&mut self, m: &Measurement) {
         self.0.insert(std::ptr::from_ref(m).addr());
     }

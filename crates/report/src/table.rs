@@ -13,11 +13,11 @@ const SPREAD: &str = "95 % interval";
 /// One column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Its heading, without a unit, because the values have units.
+    /// The column's heading, without a unit, because the values have units.
     pub head: String,
-    /// Whether it contains values, which are right-aligned; text is left-aligned.
+    /// Whether the column contains values, which are right-aligned; text is left-aligned.
     pub figures: bool,
-    /// Whether it may be omitted if there is no room.
+    /// Whether the column may be omitted if there is no room.
     pub optional: bool,
 }
 
@@ -39,9 +39,9 @@ pub type Field<T> = (&'static str, fn(&T) -> String);
 /// A table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
-    /// What it is.
+    /// The title of the table.
     pub title: String,
-    /// The name of its entry in [`record::glossary`], usually a metric.
+    /// The name of the table's entry in [`record::glossary`], usually a metric.
     pub word: Option<String>,
     /// The columns.
     pub columns: Vec<Column>,
@@ -59,7 +59,7 @@ pub struct Table {
     references: Vec<Vec<usize>>,
     /// The meaning of the mark after a result; by default [`MARKED`].
     marked_because: Option<String>,
-    /// Events during samples of its results.
+    /// Events during samples of the table's results.
     marked: BTreeSet<Mark>,
     /// The notes of the row under construction.
     pending: Vec<usize>,
@@ -154,7 +154,7 @@ impl Table {
         self.weights.get(row).copied().unwrap_or_default()
     }
 
-    /// Whether it is empty.
+    /// Whether the table is empty.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }

@@ -36,7 +36,7 @@ pub(crate) fn clean(text: &str) -> String {
     safe
 }
 
-/// The same for a finished page: line ends stay, nothing is truncated.
+/// Makes the text of a finished page safe to print: line ends stay, and nothing is truncated.
 pub(crate) fn clean_page(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -273,7 +273,7 @@ pub(crate) fn longest(lines: impl Iterator<Item = String>, fits: impl Fn(&str) -
     last
 }
 
-/// With a capital first letter.
+/// The text with a capital first letter.
 pub fn capitalized(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())

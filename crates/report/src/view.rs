@@ -113,7 +113,7 @@ impl<'a> View<'a> {
         Self { prometheus: Some(Box::new(move || Ok(make()))), ..self }
     }
 
-    /// Its results in Prometheus's text format; `None` if there are none.
+    /// The command's results in Prometheus's text format; `None` if there are none.
     pub fn prometheus(&self) -> Option<io::Result<String>> {
         self.prometheus.as_ref().map(|make| make())
     }

@@ -31,7 +31,7 @@ pub enum Kind {
 /// One complete, verified frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// The kind of its contents.
+    /// The kind of contents.
     pub kind: Kind,
     /// 0 for the first frame of a stream, incremented for each subsequent one.
     pub number: u32,

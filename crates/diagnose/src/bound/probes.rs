@@ -149,7 +149,7 @@ fn name(kind: ProbeKind) -> &'static str {
     }
 }
 
-/// Lists each change with its ratio.
+/// Lists each change together with its ratio.
 fn describe(facts: &Facts) -> Text {
     let probes: Vec<Text> = facts
         .probes()

@@ -9,7 +9,7 @@ use super::{Cause, FIRST, Facts, WORDS, detail, share, threads, verdict};
 use crate::tables::{sentences, word};
 
 /// Minimum number of decoded samples for a conclusion.
-const ENOUGH: u64 = 30;
+pub(super) const ENOUGH: u64 = 30;
 /// Above this share of sequential accesses, bandwidth is the limit rather than latency.
 const IN_ORDER: f64 = 0.5;
 /// Above this share of accesses with unknown addresses, samples are inconclusive.
@@ -24,8 +24,7 @@ const LEAST_BYTES: f64 = 4096.0;
 
 /// The samples, if there are enough for a conclusion.
 fn enough(facts: &Facts) -> Option<Sampled> {
-    let sampled = facts.time.detail.get(place::SAMPLED)?;
-    (sampled.decoded() >= ENOUGH).then_some(sampled)
+    facts.time.detail.get(place::SAMPLED).filter(|sampled: &Sampled| sampled.decoded() >= ENOUGH)
 }
 
 /// Adds the samples' evidence to other causes; `user` is the share of the time that they cover.

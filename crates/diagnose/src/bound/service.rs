@@ -6,16 +6,17 @@ use record::text::Value;
 use record::{Measurement, Record, detail, text};
 
 use super::machine::{Reference, counted, name, watched};
+use super::sampled::ENOUGH;
 use super::{advice, verdict};
 use crate::record_index::RecordIndex;
 
 /// The bottleneck of processes, from results like those of a command and the activity of the whole machine.
 pub fn watched_service(seen: Vec<Measurement>, interval: &Interval, reference: &Reference) -> Option<Bound> {
     let mut record = Record::new("", String::new(), Vec::new());
+    let sampled = interval.service.as_ref().and_then(|service| service.sampled.as_ref());
     record.measurements = seen;
     if let Some(time) = record.measurements.first_mut() {
         time.detail.set_parts(detail::CEILINGS, &reference.ceilings);
-        let sampled = interval.service.as_ref().and_then(|service| service.sampled.as_ref());
         sampled.into_iter().for_each(|sampled| time.detail.set_parts(detail::SAMPLED, sampled));
     }
     record.measurements.extend(interval.cores_of_group.iter().flat_map(counted));
@@ -29,9 +30,11 @@ pub fn watched_service(seen: Vec<Measurement>, interval: &Interval, reference: &
     }
     say_who(&mut own, interval);
     say_of_memory(&mut own, interval);
-    // A running program may wait for memory; the machine's probe shows that.
-    let shared = [BoundBy::MemoryBandwidth, BoundBy::MemoryLatency, BoundBy::Clock];
-    let heard = watched(interval, reference).filter(|machine| shared.contains(&machine.by));
+    // A running program may wait for memory: without enough samples of its own, the machine's probe and samples show that.
+    let is_memory = |by: &BoundBy| matches!(by, BoundBy::MemoryBandwidth | BoundBy::MemoryLatency);
+    let unknown = sampled.is_none_or(|sampled| sampled.decoded() < ENOUGH);
+    let applies = |by: &BoundBy| *by == BoundBy::Clock || unknown && is_memory(by);
+    let heard = watched(interval, reference).filter(|machine| applies(&machine.by));
     Some(heard.filter(|_| [BoundBy::Cpu, BoundBy::OneThread].contains(&own.by)).unwrap_or(own))
 }
 
@@ -105,6 +108,25 @@ mod tests {
         let who = bound.says.sentences().iter().find_map(|text| text.value("who")).unwrap().to_string();
         assert_eq!(who, "other processes", "a single thread does not delay itself");
         assert!(!codes([0.9, 0.0, 0.1], &beside).contains(&"bound-who-real-time".to_owned()));
+    }
+
+    #[test]
+    fn the_memory_that_others_wait_for_is_not_a_verdict_on_this_service() {
+        let share = |count| record::live::Share::of(count, 100, 0);
+        let sampled = |far| record::live::Sampled {
+            samples: 100,
+            loads: share(60),
+            far: share(far),
+            level: Some(record::live::MemoryLevel::Dram),
+            ..Default::default()
+        };
+        let by = |own: Option<u64>| {
+            let service = record::live::Service { sampled: own.map(sampled), ..Default::default() };
+            let all = Interval { sampled: Some(sampled(60)), service: Some(service), ..interval("R") };
+            watched_service(one_thread([1.0, 0.0, 0.0]), &all, &Reference::default()).unwrap().by
+        };
+        assert_eq!((by(None), by(Some(60))), (BoundBy::MemoryLatency, BoundBy::MemoryLatency));
+        assert_eq!(by(Some(0)), BoundBy::OneThread);
     }
 
     #[test]

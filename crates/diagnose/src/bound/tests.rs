@@ -370,7 +370,7 @@ fn threads_on_one_lock_are_not_told_to_read_more_at_a_time_or_to_take_more_cpus(
 
 #[test]
 fn beside_other_programs_a_mutex_is_a_lock_and_a_pool_without_work_is_none() {
-    // Its threads ran for 0.32 s and were runnable for 1.75 s.
+    // The program's threads ran for 0.32 s and were runnable for 1.75 s.
     let beside = |waits: [f64; 3]| {
         let record = with_count(command([0.32, 0.0, 1.75, 0.0]), "context-switches", 330.0);
         with_detail(with_locks(record, waits, 42), "around", r#"{"busy_seconds": 2.0, "seconds": 1.0}"#)

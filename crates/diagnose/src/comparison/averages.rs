@@ -40,7 +40,7 @@ pub(super) fn add_averages(record: &Record, rows: &mut Rows) {
     }
 }
 
-/// The mean of all these wake-ups, with its interval from their scatter.
+/// The mean of all these wake-ups, with an interval derived from their scatter.
 fn average(all: &[&Measurement]) -> Option<Datum> {
     let first = all.first()?;
     let (mut wakeups, mut sum, mut variance) = (0.0, 0.0, 0.0);

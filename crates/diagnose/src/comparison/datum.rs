@@ -57,7 +57,7 @@ pub(crate) enum Size {
     Cached,
     /// Partly in the caches: less than twice their size.
     Between,
-    /// In memory.
+    /// In memory, beyond the caches.
     Memory,
 }
 

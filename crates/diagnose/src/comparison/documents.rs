@@ -231,7 +231,7 @@ fn the_bigger_machine_waits_for_memory() {
     let product: f64 = latency.parts.iter().map(|part| part.factor).product();
     assert!((product - latency.factor).abs() < 1e-9);
     assert!((why.causes[1].factor - 2100.0 / 2900.0).abs() < 1e-9);
-    // With the other machine's memory devices and bound to nodes.
+    // The gains from the other machine's memory devices and from binding to nodes.
     let of_big = |setting: &record::Template| {
         said.what_if.iter().find(|what| what.subject == 1 && what.setting.is(setting)).map(|what| what.gain)
     };

@@ -29,13 +29,13 @@ pub(crate) const SHAPE: &str = "diagnosis.shape.";
 
 /// How a fact is read from a record.
 enum Source {
-    /// From the distinct values of the fact, formatted with this function.
+    /// Read from the distinct values of the fact, formatted with this function.
     At(fn(&Json) -> Option<String>),
-    /// From the value of the fact, which is a number in this unit.
+    /// Read from the value of the fact, which is a number in this unit.
     With(&'static str),
-    /// From several values of the record.
+    /// Read from several values of the record.
     Of(fn(&Record) -> Option<String>),
-    /// From the data caches or unified caches of a level.
+    /// Read from the data caches or unified caches of a level.
     Caches(u32, bool),
 }
 use Source::{At, Caches, Of, With};

@@ -20,7 +20,7 @@ pub struct Figure {
     pub unit: String,
     /// Which direction is better.
     pub better: Option<Better>,
-    /// Its labels, without those that identify a place on one machine.
+    /// The result's labels, without those that identify a place on one machine.
     pub labels: Labels,
 }
 

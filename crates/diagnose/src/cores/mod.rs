@@ -76,7 +76,7 @@ pub struct Figure {
     /// A regular expression for the models to which the result applies; absent if it applies to all.
     #[serde(default, with = "expression")]
     pub part: Option<Regex>,
-    /// Whether it was measured under a hypervisor.
+    /// Whether the result was measured under a hypervisor.
     #[serde(default)]
     pub guest: bool,
     /// The value, if there is only one.

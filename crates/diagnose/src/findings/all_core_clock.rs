@@ -56,7 +56,7 @@ fn below_one<'a>(case: &Case<'a>) -> Option<TooSlow<'a>> {
     if base_hz(case.record).or(machine.cpus.iter().find_map(|cpu| cpu.base_hz)).is_some() {
         return None;
     }
-    // The same core, or another core of the same type.
+    // Compared with the same core running alone, or with another core of the same type.
     let usual = of_every_core(machine, middle(case.clocks("scalar", "one")));
     let own = |id: u32| case.clocks("scalar", "one").find(|m| m.labels.count(Label::Cpu) == Some(id.into()));
     let alone = |cpu: u32| own(cpu).or(usual);

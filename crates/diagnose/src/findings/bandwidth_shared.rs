@@ -104,7 +104,7 @@ fn in_memory<'a>(case: &Case<'a>) -> Vec<&'a Measurement> {
 
 fn by_time(case: &Case) -> Option<Finding> {
     let stolen = steal_time::by_others(case)?;
-    // As in the headline: the best triad with the most threads.
+    // The best triad with the most threads, as in the headline.
     let best = in_memory(case).into_iter().max_by(|a, b| {
         let place =
             |m: &Measurement| (m.labels.count(Label::Threads), has_labels(m, &[(Label::Op, "triad")]));

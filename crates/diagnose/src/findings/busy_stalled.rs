@@ -118,7 +118,7 @@ fn advise_own(case: &Case, finding: Finding, shared: Option<Text>) -> Finding {
         Some(share) => finding
             .cite(
                 text!(
-                    "no shared cores in the placement checks after all-CPU work (at most {share} of checks)",
+                    "no CPUs shared a core in placement checks after all-CPU work (95 % CI: up to {share})",
                     share = Value::Share(share.high)
                 ),
                 "diagnosis.shape.sharing_busy",

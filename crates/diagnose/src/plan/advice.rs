@@ -69,7 +69,7 @@ pub(super) fn huge_pages(index: &RecordIndex) -> Option<Advice> {
     let mut advice = Advice { about: "huge pages".to_owned(), evidence, ..Advice::default() };
     match loss(&small.summary, &huge.summary, Better::Lower) {
         Verdict::Costs { share, interval } => {
-            // The same as in the finding.
+            // The same number of digits as in the finding.
             let digits = digits_of_share(share, interval);
             let [share, low, high] = [share, interval.0.max(0.0), interval.1]
                 .map(|share| Value::Rounded(Box::new(Value::Share(share)), digits));

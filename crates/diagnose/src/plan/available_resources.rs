@@ -23,7 +23,7 @@ pub(super) struct Seat {
     pub memory: u32,
     /// Size of that memory, bytes.
     pub bytes: Option<u64>,
-    /// Whether these are all online CPUs of the node.
+    /// Whether the usable CPUs are all online CPUs of the node.
     pub whole: bool,
     /// The usable CPUs, grouped by last-level cache if the node has several shared ones, or by domains found by timing.
     pub domains: Vec<CpuList>,

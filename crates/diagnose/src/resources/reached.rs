@@ -45,7 +45,7 @@ pub(crate) fn not_reached(index: &RecordIndex) -> Vec<Text> {
         // Allocating ordinary pages may be slow, so that only the curve on huge pages reaches memory.
         let reached = any().filter(|m| m.labels.count(Label::Bytes) == largest && largest >= Some(least));
         let size = Value::Bytes(most);
-        // As in the table of levels.
+        // The same latency as in the table of levels.
         let memory = index.levels().last().filter(|level| level.name == MEMORY);
         said.push(match middle(reached) {
             Some(m) => {

@@ -1,4 +1,4 @@
-//! Domains in one placement check: groups of CPUs that are near each other and far from all others.
+//! Domains in one placement check: groups of CPUs that are close to each other and far from all others.
 
 use record::CpuList;
 use record::Summary;
@@ -22,7 +22,7 @@ pub(super) fn partition(series: &Series, look: &Look, bound: f64) -> Domains {
         times[a].push((b, ns));
         times[b].push((a, ns));
     }
-    // CPUs of one core are always near each other.
+    // CPUs of one core are always close to each other.
     for core in series.cores(look) {
         let at: Vec<usize> =
             core.iter().filter_map(|cpu| series.looks.cpus.iter().position(|one| *one == cpu)).collect();

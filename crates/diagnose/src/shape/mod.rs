@@ -219,7 +219,7 @@ fn two_distances(loads: &[f64], bound: f64) -> Option<TwoDistances> {
     })
 }
 
-/// Only a hypervisor can move CPUs. Without one, different states are caused by a varying clock of the interconnect.
+/// Only a hypervisor can move vCPUs. Without one, different states are caused by a varying clock of the interconnect.
 fn motion(states: &[&ShapeState], is_virtual: bool) -> Motion {
     let mut counts: BTreeMap<&ShapeState, usize> = BTreeMap::new();
     states.iter().for_each(|state| *counts.entry(state).or_default() += 1);

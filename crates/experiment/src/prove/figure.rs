@@ -68,7 +68,7 @@ pub(super) type FigureOf<R> = (Figure, fn(&R) -> Option<f64>);
 /// The values of all rounds, and the comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
-    /// Before and after, by round.
+    /// The values before and after the change, by round.
     pub rounds: Vec<(f64, f64)>,
     /// The comparison.
     pub comparison: Difference,

@@ -201,12 +201,12 @@ impl Recipe {
         let reason = match caches {
             0 => text!(
                 "recipe-caches-unknown",
-                "{name} of {value} may fit in the caches, whose size is unknown; the rate may not reflect memory"
+                "{name} of {value} may fit in the caches, whose size is unknown; the rate may be a cache rate"
             ),
             caches => text!(
                 "recipe-within-caches",
-                "{name} of {value} is less than four times the last-level caches ({caches}); the rate does not reflect \
-                 memory",
+                "{name} of {value} is less than four times the last-level caches ({caches}), so the rate \
+                 does not reflect memory performance",
                 caches = Value::Bytes(caches)
             ),
         };

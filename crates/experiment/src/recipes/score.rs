@@ -98,7 +98,7 @@ pub fn compile(pattern: &str, values: &Values, wants_score: bool) -> Result<Rege
     let scores = expression.matches(NUMBER).count();
     if wants_score && scores != 1 {
         return Err(format!(
-            "the pattern {pattern:?} contains {{score}} {scores} times; it must contain it exactly once"
+            "the pattern {pattern:?} must contain {{score}} exactly once, but contains it {scores} times"
         ));
     }
     let built = RegexBuilder::new(&expression).size_limit(1 << 20).build();

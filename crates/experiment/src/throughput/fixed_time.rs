@@ -111,7 +111,7 @@ impl FixedTime {
         }
         let doubt = if self.is_sure() {
             measurement.detail.set(detail::FIXED_TIME, true);
-            text!("runs for a fixed time, which shows neither throughput nor speedup")
+            text!("runs for a fixed time, so the result shows neither throughput nor speedup")
         } else {
             text!(
                 "scale-fixed-time-likely",

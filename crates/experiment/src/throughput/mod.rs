@@ -26,7 +26,7 @@ use crate::recipes::template::{Values, fill_all};
 pub struct Job {
     /// The recipe for running it and reading its score.
     pub recipe: Recipe,
-    /// The values for its placeholders, except for `threads` and `cpus`, which each step sets.
+    /// The values for the recipe's placeholders, except for `threads` and `cpus`, which each step sets.
     pub values: Values,
     /// Whether failed runs also count.
     pub ignore_failure: bool,

@@ -39,7 +39,7 @@ pub struct Run {
     pub left: Vec<String>,
     /// The failure of the run, if failures also count ([`Job::ignore_failure`]).
     pub failed: Option<Failed>,
-    /// The program with its printed version.
+    /// The program and the version that it printed.
     pub program: Option<String>,
 }
 

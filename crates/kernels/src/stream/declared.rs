@@ -82,7 +82,7 @@ pub struct Stream {
     pub op: Op,
     /// The loop's kind of stores; [`Stores::Regular`] for [`Op::Read`], which does not store.
     pub stores: Stores,
-    /// The vector extension that it needs.
+    /// The vector extension that the loop needs.
     pub variant: Variant,
     /// The work of one iteration, which covers [`Op::block`] bytes of each array; `operations` are flops.
     pub work: Work,

@@ -92,7 +92,7 @@ pub fn man(folder: Option<&Path>) -> Result<u8, Failure> {
 fn page(command: clap::Command) -> Result<String, Failure> {
     let failed = |error| Failure::Output { path: None, error, way_out: "" };
     let sections = options::manual_sections(command.get_name());
-    // Its sections follow below, under their usual names.
+    // The command's further sections follow below, under their usual names.
     let command = command.after_help(Reset).after_long_help(Reset).mut_args(|arg| arg.hide_short_help(false));
     let command = command.mut_subcommands(|one| {
         let hidden = one.is_hide_set() || one.get_name() == "help";

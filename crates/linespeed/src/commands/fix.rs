@@ -71,7 +71,7 @@ pub fn run(options: &Options, asked: &Fix) -> Result<u8, Failure> {
 /// The measurements of a fix, in words.
 fn measures(fix: &fix::Fix, asked: &Fix) -> Result<Text, FixError> {
     match (&fix.figure, asked.command.is_empty()) {
-        (_, false) => Ok(text!("the time of the command, before and after, alternately")),
+        (_, false) => Ok(text!("the time of the command, in alternating runs before and after the change")),
         (Some(figure), true) => Ok(figure.describe()),
         (None, true) if asked.dry_run => {
             let knob = fix.value.knob.name();

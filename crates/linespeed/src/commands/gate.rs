@@ -22,8 +22,8 @@ pub(super) fn check_junit(path: Option<&PathBuf>) -> Result<(), Failure> {
 pub(super) fn held(gate: Result<Gate, Ungated>) -> Held {
     gate.map_err(|ungated| match ungated {
         Ungated::SameRecord => "all arguments are the same record".to_owned(),
-        Ungated::NothingShared { why: Some(why) } => format!("no matching results in common ({why})"),
-        Ungated::NothingShared { why: None } => "no matching results in common".to_owned(),
+        Ungated::NothingShared { why: Some(why) } => format!("no comparable results ({why})"),
+        Ungated::NothingShared { why: None } => "no comparable results".to_owned(),
         Ungated::NoInterval { figures } => format!(
             "too few samples for an interval in {}; measure more (stat -r 10, run --full)",
             count_noun(figures, "result")

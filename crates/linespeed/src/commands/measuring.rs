@@ -57,8 +57,8 @@ impl<'a> Measuring<'a> {
         Ok(measuring)
     }
 
-    /// The same for a command, which has no depth. The machine is inspected only if it will be displayed, because inspection takes longer
-    /// than many commands.
+    /// Like [`Self::begin`], for a command, which has no depth. The machine is inspected only if it will be displayed, because inspection
+    /// takes longer than many commands.
     pub fn of_command(options: &'a Options, short: bool, looks: bool) -> Result<Self, Failure> {
         let (began, record) = (Instant::now(), new_record());
         let tuned = tuned_session::for_measuring(options)?;

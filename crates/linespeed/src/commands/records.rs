@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use record::phrase::visible;
+use record::source::HERE;
 use record::store::{self, Entry};
 use report::terminal;
 use report::view::View;
@@ -31,8 +32,11 @@ pub fn run(options: &Options, asked: &Records) -> Result<u8, Failure> {
             remove(&folders, &gone)
         }
         (None, Some(label)) => {
-            let named = asked.record.as_deref().unwrap_or(record::source::HERE);
-            let path = PathBuf::from(sources::read(named)?.from);
+            let path = match (&asked.record, sources::newest()) {
+                // The run just made, even if another one represents the machine.
+                (None, Some(found)) => found.newer.unwrap_or(found.entry).path,
+                (named, _) => PathBuf::from(sources::read(named.as_deref().unwrap_or(HERE))?.from),
+            };
             files::label_record(label, &path)?;
             // If no record was specified, the name of the chosen record is printed.
             let said = format!("{label}: {}\n", crate::redaction::shown(options, &path));

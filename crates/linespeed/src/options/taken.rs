@@ -1,6 +1,6 @@
 //! Which of the global flags each command supports.
 
-/// Flags with the commands that they apply to, and names of groups of commands.
+/// Flags and the commands to which they apply, and names of groups of commands.
 const TABLE: &str = include_str!("taken.txt");
 
 fn rows() -> impl Iterator<Item = (&'static str, &'static str)> {

@@ -73,11 +73,11 @@ pub(super) struct Ahead<'a, R> {
 pub(super) struct Step {
     /// The address of the instruction.
     pub(super) at: u64,
-    /// The address of its memory operand, if known.
+    /// The address of the instruction's memory operand, if known.
     pub(super) address: Option<u64>,
     /// Whether the operand's address was computed from memory that was read now.
     pub(super) is_now: bool,
-    /// Whether it reads memory at an address computed from an earlier loaded value.
+    /// Whether the instruction reads memory at an address computed from an earlier loaded value.
     pub(super) follows: bool,
 }
 

@@ -127,15 +127,15 @@ pub(super) struct Load {
     pub(super) at: u64,
     pub(super) end: u64,
     pub(super) memory: Memory,
-    /// The registers that it sets.
+    /// The registers that the load sets.
     pub(super) sets: Registers,
-    /// Whether the registers of its address have not changed since the load.
+    /// Whether the registers that form the load's address are unchanged since the load.
     pub(super) intact: bool,
     pub(super) atomic: bool,
     /// Where recomputing the address must begin: an instruction before the load, and the registers set between it and
     /// the sampled instruction.
     pub(super) replay: Option<(u64, Registers)>,
-    /// Strides between its successive addresses.
+    /// Strides between successive addresses of the load.
     pub(super) strides: Strides,
 }
 
@@ -187,7 +187,7 @@ impl Strides {
         (self.all() > 0).then_some(self.short > self.part + self.other)
     }
 
-    /// Whether its strides are short, regardless of how many there are.
+    /// Whether the strides are short, regardless of their number.
     pub(super) fn steps(self) -> bool {
         self.short + self.part > self.other
     }
@@ -526,7 +526,7 @@ impl Listing {
         None
     }
 
-    /// Whether it is in a loop that changes only its loaded values, and therefore waits until another thread
+    /// Whether the load is in a loop that changes only its loaded values, and therefore waits until another thread
     /// writes them.
     fn spins(&self) -> bool {
         let Some(round) = self.round() else { return self.all[self.here].1.kind == Kind::Spin };
@@ -574,7 +574,7 @@ impl Pages {
         self.pid
     }
 
-    /// The state of its page at an address, according to the page tables (admin-guide/mm/pagemap.rst). `None` if there
+    /// The state of the process's page at an address, according to the page tables (admin-guide/mm/pagemap.rst). `None` if there
     /// is no page, or if this user may not read the page tables.
     pub(super) fn at(&self, address: u64) -> Option<Mapped> {
         const PRESENT: u64 = 1 << 63;

@@ -70,7 +70,7 @@ pub(super) struct Instruction {
     pub(super) length: usize,
     pub(super) flow: Flow,
     pub(super) kind: Kind,
-    /// The memory that it reads or writes.
+    /// The memory that the instruction reads or writes.
     pub(super) memory: Option<Memory>,
     pub(super) reads: Registers,
     pub(super) sets: Registers,
@@ -140,7 +140,7 @@ pub(super) enum Kind {
 /// A memory operand of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Memory {
-    /// Its address; `None` if it depends on something that is not sampled: a segment, or a vector of addresses.
+    /// The operand's address; `None` if it depends on something that is not sampled: a segment, or a vector of addresses.
     pub(super) at: Option<Operand>,
     pub(super) bytes: u8,
     pub(super) reads: bool,

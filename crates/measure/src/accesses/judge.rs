@@ -127,15 +127,15 @@ impl Judged<'_> {
         self.seen.flushed || self.held.is_some_and(|held| held.by == Fits::Nothing)
     }
 
-    /// Whether it waits for a jump: a load that the jump depends on came from the nearest cache, or from unknown memory.
+    /// Whether the sample waits for a jump: a load that the jump depends on came from the nearest cache, or from unknown memory.
     fn is_jump(&self) -> bool {
         let is_near = self.held.is_none_or(|held| held.by == Fits::FirstCache);
         self.seen.waits == Waits::Jump && !self.seen.flushed && is_near
     }
 }
 
-/// All samples with the level of their memory. For loads with an unknown address, the most frequent level at the same
-/// code location is used.
+/// All samples, each with the level of the memory hierarchy that it accessed. For loads with an unknown address, the most
+/// frequent level at the same code location is used.
 fn hold<'a>(all: &'a [Seen], caches: &Caches) -> Vec<Judged<'a>> {
     let places = places(all, caches);
     let mut known: HashMap<(i32, u64), Vec<Held>> = HashMap::new();

@@ -48,7 +48,7 @@ pub(super) fn kind(
 ) -> Option<BoundKind> {
     let machine = if cfg!(target_arch = "aarch64") { Machine::Arm } else { Machine::X86 };
     if !site.calls {
-        // No system call: a page fault or an interrupt.
+        // Without a system call, the cause is a page fault or an interrupt.
         return site.names_memory.then_some(BoundKind::PageFaults);
     }
     // X8 contains the number; RDI, RSI and RDX or X0 to X2 contain the arguments.

@@ -35,7 +35,7 @@ use sighting::{Seen, see};
 
 /// Time between two samples of a CPU, ns: 29 samples per second, which is not a divisor of any timer tick rate.
 const PERIOD: u64 = 34_300_000;
-/// The same while a command is observed: 199 samples per second.
+/// Time between two samples while a command is observed, ns: 199 samples per second.
 const OFTEN: u64 = 5_030_000;
 /// Maximum number of samples per second, over all CPUs.
 const MOST_A_SECOND: u64 = 2000;
@@ -84,7 +84,7 @@ struct InKernel {
 pub struct Accesses {
     sampler: Option<Sampler>,
     sites: HashMap<(i32, u64), Site>,
-    /// Code of a process where their functions continue.
+    /// A process's code around return addresses, at which the sampled functions continue.
     codes: HashMap<(i32, u64), Option<Code>>,
     /// The kind of a process's memory, for each 2 MiB region.
     mapped: HashMap<(i32, u64), Mapped>,
@@ -190,7 +190,7 @@ impl Accesses {
         for tid in &there {
             if threads.len() == MOST_THREADS && there.len() > MOST_THREADS {
                 let reason = text!(
-                    "of {sampled} of {threads} threads",
+                    "only {sampled} of {threads} threads were sampled",
                     sampled = threads.len(),
                     threads = there.len()
                 );

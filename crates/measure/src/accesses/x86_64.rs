@@ -105,7 +105,7 @@ fn number(register: Register) -> Registers {
     }
 }
 
-/// The memory that it accesses, if any.
+/// The memory that an instruction accesses, if any.
 fn memory(one: &iced_x86::Instruction, access: impl Fn(u32) -> OpAccess) -> Option<Memory> {
     let bytes = u8::try_from(one.memory_size().size()).unwrap_or(u8::MAX);
     if one.is_string_instruction() {
@@ -135,8 +135,8 @@ fn memory(one: &iced_x86::Instruction, access: impl Fn(u32) -> OpAccess) -> Opti
     Some(Memory { at: operand(one), bytes, reads: is_read(access), writes: is_written(access), order })
 }
 
-/// The address of its operand; `None` if it depends on something that is not sampled: a segment, a vector, part of a
-/// register.
+/// The address of an instruction's operand; `None` if the address depends on something that is not sampled: a segment, a
+/// vector, part of a register.
 fn operand(one: &iced_x86::Instruction) -> Option<Operand> {
     let (base, index) = (one.memory_base(), one.memory_index());
     let is_half = base.is_gpr32() || index.is_gpr32() || base == Register::EIP;
@@ -232,7 +232,7 @@ fn part(register: Register) -> Option<(u8, u8)> {
     Some((general(register).filter(|_| !high)?, register.size() as u8))
 }
 
-/// The bytes of its memory operand, at most eight.
+/// The number of bytes in an instruction's memory operand, at most eight.
 fn memory_bytes(one: &iced_x86::Instruction) -> Option<u8> {
     u8::try_from(one.memory_size().size()).ok().filter(|bytes| *bytes <= 8)
 }
@@ -249,7 +249,7 @@ fn source(one: &iced_x86::Instruction, at: u32, signed: bool) -> Option<Source> 
     }
 }
 
-/// The destination of its first operand, and the size in bytes.
+/// The destination in an instruction's first operand, and the size in bytes.
 fn target(one: &iced_x86::Instruction) -> Option<(Target, u8)> {
     match one.op0_kind() {
         OpKind::Register => part(one.op0_register()).map(|(number, bytes)| (Target::Register(number), bytes)),

@@ -42,7 +42,7 @@ pub enum AttachError {
     /// There is no process with this PID.
     #[error("there is no process {0}")]
     Ended(i32),
-    /// It exists, but we may not see it in /proc.
+    /// The process exists, but we may not see it in /proc.
     #[error("/proc hides process {0} (hidepid): run as its user or as root")]
     Hidden(i32),
 }
@@ -232,10 +232,10 @@ impl Watching {
         let others_sampled =
             self.accesses.as_mut().map(|accesses| accesses.of_others(&pids)).unwrap_or_default();
         let mut around = before.until_now();
-        // This is the quota of our own cgroup; theirs may differ.
+        // This is the quota of our own cgroup; the processes' cgroup may have another quota.
         around.throttled_seconds = None;
         Run {
-            // Their exit status is not available to us.
+            // The exit status of the attached processes is not available to us.
             ended: Ended { exit: Exit::Code(0), wall, late: Duration::ZERO, usage, left: Vec::new() },
             reading: Reading::default(),
             refused: Vec::new(),

@@ -51,7 +51,7 @@ pub struct Job<'a> {
 /// One run of a command.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Its exit, duration and resource usage.
+    /// The command's exit, duration and resource usage.
     pub ended: Ended,
     /// Counter values of the command and everything that it started.
     pub reading: Reading,
@@ -61,7 +61,7 @@ pub struct Run {
     pub seen: Seen,
     /// The machine's activity during the run; `None` if it was too short.
     pub around: Option<Around>,
-    /// The core clock while it ran, Hz, and its source.
+    /// The core clock during the run, Hz, and the source of this value.
     pub clock: Option<(f64, &'static str)>,
     /// Whether the reported peak memory is its own. The kernel also counts memory of linespeed, which the process had
     /// before its program started.
@@ -74,7 +74,7 @@ pub struct Run {
     pub samples: Option<Coverage>,
     /// The observed processes that were already running; empty for a started command.
     pub attached: Vec<i32>,
-    /// Those of the observed processes that have ended.
+    /// The observed processes that have ended.
     pub attached_ended: Vec<i32>,
 }
 

@@ -38,7 +38,7 @@ impl SharedInput {
         matches!(self, Self::File(..))
     }
 
-    /// Whether it is a pipe with data, which later runs cannot read again.
+    /// Whether standard input is a pipe with data, which later runs cannot read again.
     pub fn is_pipe_with_content(&self) -> bool {
         matches!(self, Self::Pipe(_)) && poll_input() & libc::POLLIN != 0
     }

@@ -48,9 +48,9 @@ pub enum Target {
     Process {
         /// The process.
         pid: i32,
-        /// Whether threads and processes that it starts from now on are also counted.
+        /// Whether threads and processes that the target starts from now on are also counted.
         inherit: bool,
-        /// Whether counting begins when it calls exec, so that the parent's preparations are not counted.
+        /// Whether counting begins when the target calls exec, so that the parent's preparations are not counted.
         enable_on_exec: bool,
     },
 }

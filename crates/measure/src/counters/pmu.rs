@@ -20,7 +20,7 @@ const LONGEST: usize = 4096;
 /// A core PMU. A machine with several kinds of core has one PMU per kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pmu {
-    /// The name of its directory: `cpu`, `cpu_core`, `armv8_pmuv3_0`.
+    /// The name of the PMU's directory: `cpu`, `cpu_core`, `armv8_pmuv3_0`.
     pub name: String,
     /// The type number for opening its own events.
     pub kind: u32,

@@ -269,8 +269,8 @@ fn sample_beside(
     })
 }
 
-/// Sends a byte back and forth between two threads through pipes, and subtracts the time in which a single thread
-/// writes and reads it: lmbench's lat_ctx with two processes and no working set.
+/// Sends a byte back and forth between two threads through pipes, and subtracts the time that a single thread
+/// takes to write and read it: lmbench's lat_ctx with two processes and no working set.
 fn context_switch(context: &mut Context, cpu: u32, to: u32, sampling: Sampling) {
     let (Ok(there), Ok(back)) = (io::pipe(), io::pipe()) else {
         let why = text!("cannot create a pipe");

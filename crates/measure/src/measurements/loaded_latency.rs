@@ -123,7 +123,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
                 "other processes occupied the CPU at {starved} of {all} rates; these are excluded",
                 all = RATES
             ),
-            text!("stop other processes, or linespeed run loaded-latency --full"),
+            text!("stop other processes, or run: linespeed run loaded-latency --full"),
         );
     }
     // If waits differ only slightly, the order by bandwidth may be different.

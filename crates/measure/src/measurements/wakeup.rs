@@ -36,7 +36,7 @@ enum Tuned {
     Nothing,
     /// Idle states are disabled, as by cyclictest.
     Awake,
-    /// In addition, timer slack is 1 ns.
+    /// Idle states are disabled, and timer slack is 1 ns.
     All,
 }
 

@@ -63,7 +63,7 @@ pub(crate) enum Call {
     Waits(Waiting),
     /// A futex: a mutex if its operation and its expected value show it.
     Futex,
-    /// Depends on the file in its first argument.
+    /// Depends on the file in the call's first argument.
     OnAFile,
     /// Events on as many files as the first argument specifies; a sleep if that is 0.
     Select,
@@ -116,7 +116,7 @@ impl Machine {
 pub(crate) struct Known {
     /// The name of the system call.
     pub name: &'static str,
-    /// The reason for its wait, if it waits.
+    /// The event for which the call waits, if it waits.
     pub(crate) waits: Option<Call>,
     /// The kernel's activity in it, if it does not depend on a file.
     pub kind: Option<BoundKind>,

@@ -16,7 +16,7 @@ const MOST_NAMES: u64 = 64 << 10;
 #[derive(Clone, Debug)]
 pub(super) struct Program {
     machine: Option<Machine>,
-    /// Whether it is a Go program, once determined.
+    /// Whether this is a Go program, once determined.
     is_go: OnceCell<bool>,
 }
 

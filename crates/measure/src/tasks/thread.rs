@@ -23,15 +23,15 @@ pub struct Thread {
     pub ticks: (u64, u64),
     /// Nanoseconds ready to run and waiting for a CPU.
     pub runnable_ns: u64,
-    /// Number of times that it was scheduled onto a CPU, which equals the number of its context switches.
+    /// Number of times that the thread was scheduled onto a CPU, which equals the number of its context switches.
     pub slices: u64,
     /// Number of times the kernel moved it to another CPU, if the kernel reports it (CONFIG_SCHED_DEBUG).
     pub migrations: Option<u64>,
-    /// Time between its first and last sample in which it neither had a CPU nor was ready for one, ns.
+    /// Time between the thread's first and last sample in which it neither had a CPU nor was ready for one, ns.
     pub blocked_ns: u64,
-    /// The time of its first sample, and its CPU time and ready time until then.
+    /// The time of the thread's first sample, and its CPU time and ready time until then.
     pub(crate) first: Option<(Instant, u64)>,
-    /// The time of its last sample, and its start time, because its TID may be reused.
+    /// The time of the thread's last sample, and its start time, because its TID may be reused.
     pub(crate) last: Option<Instant>,
     pub(crate) started: Option<u64>,
     /// The thread's usage before the observation or before its values were last taken.
@@ -40,7 +40,7 @@ pub struct Thread {
     pub(crate) spells: Spells,
     /// Involuntary switches at the last reading; `None` before the first reading.
     pub(crate) involuntary: Option<u64>,
-    /// The processes that it started, as listed by the kernel.
+    /// The processes that the thread started, as listed by the kernel.
     pub(crate) children: Vec<i32>,
     /// Number of samples of the thread.
     pub looks: u64,
@@ -64,7 +64,7 @@ pub struct Had {
     pub on_cpu_ns: u64,
     /// Nanoseconds ready to run and waiting for a CPU.
     pub runnable_ns: u64,
-    /// Number of times that it was scheduled onto a CPU.
+    /// Number of times that the thread was scheduled onto a CPU.
     pub slices: u64,
     /// Voluntary and involuntary switches.
     pub switches: (u64, u64),
@@ -220,7 +220,7 @@ impl Thread {
         now.saturating_sub(before)
     }
 
-    /// Whether it waited at the last sample and has not been on a CPU since. This reads only one file, and does not
+    /// Whether the thread waited at the last sample and has not been on a CPU since. This reads only one file, and does not
     /// detect a thread that has become ready but has not run yet.
     pub(super) fn is_as_it_was(&mut self) -> bool {
         let place = format!("/proc/{}/task/{}/schedstat", self.pid, self.tid);

@@ -81,7 +81,7 @@ fn compare(lanes: &[f64], known: &[u64]) -> Result<(), WrongResult> {
     }
 }
 
-/// The start value of each lane, hidden from the compiler, which must not compute the steps at compile time.
+/// The start value of each lane, hidden from the compiler so that it cannot compute the steps at compile time.
 fn start<const LANES: usize>() -> [f64; LANES] {
     std::hint::black_box(std::array::from_fn(|lane| 1.0 + lane as f64 / 8.0))
 }

@@ -27,7 +27,7 @@ pub(crate) struct Seen<'a> {
     pub cpus: Vec<u32>,
     /// Bytes of each array that the CPUs walked, for a streaming workload.
     pub walked: Option<u64>,
-    /// The results of its visits.
+    /// The results of the group's visits.
     pub run: GroupRun,
 }
 

@@ -57,7 +57,7 @@ impl Workload for LongNumber {
         let (mut result, mut scratch) = (vec![1; result], vec![1; scratch]);
         Ok(checked(move || {
             let limbs = (number.compute)(&mut result, &mut scratch);
-            // One sum over the limbs: 0.05 % of the work.
+            // The check sums up the limbs once, which is 0.05 % of the work.
             let rest = bignum::check(&result[..limbs]);
             let (wrong, right) = (number.wrong, number.rest);
             (1.0, (rest != right).then(|| text!(wrong, rest, right)))

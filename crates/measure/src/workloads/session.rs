@@ -29,7 +29,7 @@ pub(crate) fn array_bytes(machine: &Machine, depth: Depth) -> u64 {
 /// The workloads of one measurement.
 pub(crate) struct Session {
     measurement: &'static str,
-    /// In the order in which they run.
+    /// The workloads in the order in which they run.
     pub chosen: Vec<&'static dyn Workload>,
     incidents: Incidents,
     /// Whether creating the arrays was tried. They are created when the first workload needs them, which may take

@@ -78,7 +78,7 @@ pub(crate) struct Slice {
     pub done: f64,
     /// The counter values for that work, summed over all threads.
     pub counted: Option<Reading>,
-    /// Events during it.
+    /// Events during the slice.
     pub marks: BTreeSet<Mark>,
 }
 
@@ -249,7 +249,7 @@ impl<'a> WorkerPool<'a> {
 /// The plan for the threads of a visit.
 struct Plan<'a> {
     budget: TimeBudget,
-    /// Whether some of them share a core.
+    /// Whether some of the threads share a core.
     siblings: bool,
     /// Whether a warm-up round is done before the start.
     warm_up: bool,

@@ -59,7 +59,7 @@ pub enum NotExecutable {
     /// This user may not execute this file.
     #[error("not executable by this user; run chmod +x {0}, or put its interpreter before it")]
     NoPermission(String),
-    /// The interpreter specified in its first line is missing.
+    /// The interpreter in the file's first line is missing.
     #[error("its interpreter {0:?} is missing: install it")]
     NoInterpreter(String),
     /// A binary whose loader is missing.

@@ -51,7 +51,7 @@ impl fmt::Display for Exit {
 pub struct Ended {
     /// The exit of the child itself.
     pub exit: Exit,
-    /// Time from its release until the last awaited process ended.
+    /// Time from the child's release until the last awaited process ended.
     pub wall: Duration,
     /// The maximum error of `wall`: the time for which this process was stopped or waited for a CPU when it should have
     /// detected the end.

@@ -68,7 +68,7 @@ pub enum Output<'a> {
     Inherit,
     /// Nowhere.
     Null,
-    /// To a file.
+    /// The output goes to a file.
     File(&'a File),
     /// Captured by linespeed. At most `limit` bytes are saved: half from the start and half from the end. The rest is
     /// read and counted, so that the child never blocks and memory stays bounded. Output is read while waiting for the

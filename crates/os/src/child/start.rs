@@ -75,7 +75,7 @@ pub(super) struct Plan {
     env: StringList,
     folder: Option<CString>,
     mask: Option<Vec<u64>>,
-    /// The mode and nodes of its memory policy.
+    /// The mode and nodes of the child's memory policy.
     memory: Option<(libc::c_int, Vec<u64>)>,
     own_group: bool,
     gated: bool,

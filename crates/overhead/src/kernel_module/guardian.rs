@@ -180,7 +180,7 @@ mod tests {
         let guardian = ModuleGuardian::post(Some(folder.path()), 2).unwrap();
         guardian.watch_group(build.id().cast_signed());
         let pid = guardian.0.pid();
-        // As happens when this process ends.
+        // This also happens when this process ends.
         drop(guardian);
         assert!(!build.wait().unwrap().success());
         let mut status = 0;

@@ -66,7 +66,7 @@ fn lock_file() -> io::Result<File> {
 pub(super) fn clear_leftovers(temporary: &Path) -> Result<(), Unavailable> {
     for entry in fs::read_dir(temporary).into_iter().flatten().flatten() {
         let named = entry.file_name().to_str().is_some_and(|name| name.starts_with(FOLDER));
-        // Only our own directories, without following links.
+        // Only our own directories are removed; links are not followed.
         if named && is_own_folder(&entry.path()) {
             let _ = fs::remove_dir_all(entry.path());
         }

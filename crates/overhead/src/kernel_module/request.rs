@@ -61,7 +61,7 @@ impl Request {
         bytes
     }
 
-    /// The size of its answer in bytes.
+    /// The size of the answer to this request, in bytes.
     pub fn answer_bytes(&self) -> usize {
         ANSWER_BYTES + self.passes as usize * PASS_BYTES
     }

@@ -103,9 +103,7 @@ fn withhold(layer: &mut dyn Layer, kvm: Kind) -> Unavailable {
              primes correctly"
         )
     } else {
-        text!(
-            "QEMU emulates the CPU (KVM: {kvm}): {primes} primes counted, but by different code or incorrectly"
-        )
+        text!("QEMU emulates the CPU (KVM: {kvm}); the guest's code or its result ({primes} primes) is wrong")
     };
     Unavailable::new(reason).with_remedy(text!("measure where KVM uses hardware virtualization"))
 }
@@ -182,7 +180,7 @@ const PLACES: [Place; 5] = [
 pub struct WholeGuest<'a> {
     /// The kernel; `None` for the running one.
     pub kernel: Option<&'a Path>,
-    /// The source of its module; `None` if kernel mode is not requested.
+    /// The source of the guest's module; `None` if kernel mode is not requested.
     pub module: Option<Source<'a>>,
     /// The directory in which the module is built.
     pub build_directory: &'a BuildDirectory,

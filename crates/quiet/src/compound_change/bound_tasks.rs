@@ -37,7 +37,7 @@ fn started(task: i32) -> Option<u64> {
 }
 
 impl BoundTask {
-    /// Restricts the task to its other CPUs while the `taken` ones are reserved; returns whether any CPU remains.
+    /// Restricts the task to its other CPUs while the `taken` CPUs are reserved; returns whether any CPU remains.
     pub fn keep_off(&self, taken: &CpuList) -> bool {
         let left = self.cpus.difference(taken);
         if left.is_empty() {

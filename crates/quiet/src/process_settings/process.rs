@@ -6,8 +6,8 @@ use std::io;
 use record::CpuList;
 use rustix::process::{Resource, getrlimit};
 
-/// For `ioprio_set(2)`: the target is a process; the "best effort" class, which is stored in the bits above the level
-/// (include/uapi/linux/ioprio.h).
+/// For `ioprio_set(2)`: the target type (a process), the shift that places the class above the bits of the level, and the
+/// "best effort" class (include/uapi/linux/ioprio.h).
 const IOPRIO_WHO_PROCESS: i32 = 1;
 const IOPRIO_CLASS_SHIFT: i32 = 13;
 pub(crate) const IOPRIO_CLASS_BE: i32 = 2;

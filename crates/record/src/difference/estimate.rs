@@ -16,7 +16,7 @@ const ALIKE: f64 = 0.3;
 pub struct Estimate {
     /// The value.
     pub value: f64,
-    /// Its variance, with the degrees of freedom; `None` if there are too few samples.
+    /// The variance of the value, with its degrees of freedom; `None` if there are too few samples.
     pub error: Option<(f64, f64)>,
 }
 

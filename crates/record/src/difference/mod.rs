@@ -95,14 +95,14 @@ impl Verdict {
 /// The method for comparing the two values of a round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scale {
-    /// By the logarithm of their ratio: for times and clocks.
+    /// The logarithm of the values' ratio: for times and clocks.
     Ratio,
-    /// By their difference, in the result's own unit: for shares, which may be 0.
+    /// The values' difference, in the result's own unit: for shares, which may be 0.
     Difference {
         /// The difference worth reporting.
         worth: f64,
     },
-    /// By their difference: for whole numbers of events, which may be 0.
+    /// The values' difference: for whole numbers of events, which may be 0.
     Count,
 }
 

@@ -20,7 +20,7 @@ pub enum MemoryLevel {
     Dram,
     /// Memory of another node.
     Remote,
-    /// Beyond the core's private caches; the size of the last-level cache was not measured here.
+    /// Memory beyond the core's private caches; the size of the last-level cache was not measured here.
     CachesOrMemory,
 }
 
@@ -29,7 +29,7 @@ pub enum MemoryLevel {
 pub struct KernelTime {
     /// The kind of work.
     pub kind: BoundKind,
-    /// Its share of the samples.
+    /// The share of the samples with this kind of work.
     pub share: Share,
 }
 
@@ -44,31 +44,31 @@ pub struct Sampled {
     pub undecoded: u64,
     /// Samples dropped by the kernel for lack of buffer space.
     pub lost: u64,
-    /// At loads, from caches or memory.
+    /// Share of samples at loads, from caches or memory.
     pub loads: Share,
-    /// At accesses to a memory area larger than the caches.
+    /// Share of samples at accesses to a memory area larger than the caches.
     pub far: Share,
     /// The part of `far` with memory on a node other than the CPU's.
     pub remote: Share,
     /// The part of `far` with sequential accesses.
     pub sequential: Share,
-    /// At loads from a memory area that fits in the last-level cache but not in the core's private caches.
+    /// Share of samples at loads from a memory area that fits in the last-level cache but not in the core's private caches.
     pub last_cache: Share,
-    /// At loads from a memory area that fits in the second-level cache but not in the first-level cache.
+    /// Share of samples at loads from a memory area that fits in the second-level cache but not in the first-level cache.
     pub own_cache: Share,
-    /// At loads with an unknown address, which may belong to any of the groups above.
+    /// Share of samples at loads with an unknown address, which may belong to any of the groups above.
     pub hidden: Share,
-    /// At cache lines accessed by several threads on different CPUs, at least one of which writes.
+    /// Share of samples at cache lines that several threads on different CPUs access, with at least one thread writing.
     pub shared: Share,
-    /// In loops that wait for another thread.
+    /// Share of samples in loops that wait for another thread.
     pub spinning: Share,
-    /// After atomic instructions and fences.
+    /// Share of samples after atomic instructions and fences.
     pub atomic: Share,
-    /// After divisions and square roots.
+    /// Share of samples after divisions and square roots.
     pub long: Share,
-    /// After floating-point additions and multiplications.
+    /// Share of samples after floating-point additions and multiplications.
     pub float: Share,
-    /// At jump targets with nothing else to wait for: mispredicted branches and instruction fetch.
+    /// Share of samples at jump targets with nothing else to wait for: mispredicted branches and instruction fetch.
     pub jumps: Share,
     /// Size of the memory area accessed by `far`, bytes; without `far`, of the area accessed by the loads that wait for a cache.
     pub working_set: Option<f64>,

@@ -29,7 +29,7 @@ pub struct Node {
     pub memory_tier: Option<u32>,
     /// Size of the DAX devices with this node's memory (CXL or persistent), bytes.
     pub dax_bytes: Option<u64>,
-    /// Latency and bandwidth of its memory from the nearest CPUs, according to the firmware (HMAT).
+    /// Latency and bandwidth of the node's memory from the nearest CPUs, according to the firmware (HMAT).
     pub access: Option<Access>,
 }
 

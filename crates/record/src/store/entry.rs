@@ -15,7 +15,7 @@ pub(super) const OF_A_WHOLE_RUN: [Metric; 3] =
 /// A record in a directory: its metadata and its metrics.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Its file.
+    /// The record's file.
     #[serde(skip)]
     pub path: PathBuf,
     /// The start of the run.
@@ -28,9 +28,9 @@ pub struct Entry {
     pub mode: Option<RunMode>,
     /// The metrics that have results.
     pub metrics: BTreeSet<Metric>,
-    /// Whether its results are from other tools.
+    /// Whether the record's results are from other tools.
     pub imported: bool,
-    /// Its labels.
+    /// The record's labels.
     #[serde(skip)]
     pub labels: Vec<String>,
 }

@@ -41,7 +41,7 @@ impl Folder {
         self.list_reading(later, usize::MAX)
     }
 
-    /// The same, but reading at most this many files.
+    /// Lists the records, but reads at most this many files.
     fn list_reading(&self, later: i64, most: usize) -> (Vec<Entry>, usize, usize) {
         let count = |path: &Path| {
             self.read.fetch_add(1, Ordering::Relaxed);

@@ -52,20 +52,20 @@ pub(crate) enum Form {
     Dot,
     /// A ring at its beginning.
     Ring,
-    /// An upright line at its beginning.
+    /// An upright line at the beginning of the piece.
     Tick,
 }
 
 /// A piece of a bar, from 0 to 1 of its length.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Piece {
-    /// Where it begins.
+    /// The beginning of the piece.
     pub from: f64,
-    /// Where it ends.
+    /// The end of the piece.
     pub to: f64,
-    /// How it is filled.
+    /// How the piece is filled.
     pub fill: Fill,
-    /// Its form.
+    /// The shape of the piece.
     pub form: Form,
     /// Whether the result is unreliable.
     pub unreliable: bool,
@@ -88,13 +88,13 @@ impl Piece {
 /// A row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Bar {
-    /// What it is.
+    /// The name of the row.
     pub name: String,
     /// The source of the result; empty if obvious.
     pub how: String,
-    /// Its pieces; each is drawn over the previous ones.
+    /// The pieces of the bar; each is drawn over the previous ones.
     pub pieces: Vec<Piece>,
-    /// Its result with its unit.
+    /// The row's result with its unit.
     pub figure: String,
     /// A remark next to the result.
     pub beside: String,

@@ -20,13 +20,13 @@ pub(crate) const SUBJECTS: [usize; 4] = [0, 1, 3, 4];
 /// One axis.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Axis {
-    /// What it shows.
+    /// What the axis shows.
     pub label: String,
-    /// Its scale.
+    /// The axis's scale.
     pub scale: Scale,
     /// Unit of the values: `B`, `ns`, `B/s`, `share`; `date` of seconds since 1970.
     pub unit: &'static str,
-    /// Its range; by default the range of the points.
+    /// The axis's range; by default the range of the points.
     pub range: Option<(f64, f64)>,
 }
 
@@ -58,9 +58,9 @@ const UNITS: [&str; 6] = ["Hz", "B/s", "ns", "work/s", "ratio", "B"];
 /// One line.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Series {
-    /// What it is.
+    /// The name of the line.
     pub name: String,
-    /// Its points, ascending in x once the chart is [`Chart::checked`].
+    /// The points of the line, ascending in x once the chart is [`Chart::checked`].
     pub points: Vec<(f64, f64)>,
     /// Whether a value is valid until the next point (a step).
     pub steps: bool,
@@ -115,20 +115,20 @@ impl Series {
 /// A vertical line with its name.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Mark {
-    /// Where it is.
+    /// The position of the line.
     pub at: f64,
-    /// Its name.
+    /// The name next to the line.
     pub name: String,
-    /// Whether it was measured here; other marks are reported by the machine.
+    /// Whether the value was measured here; other marks are reported by the machine.
     pub measured: bool,
 }
 
 /// A shaded range of the horizontal axis, with its name.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Band {
-    /// Its range.
+    /// The two ends of the range.
     pub ends: (f64, f64),
-    /// Its name.
+    /// The name of the range.
     pub name: String,
     /// The tooltip.
     pub says: String,
@@ -137,7 +137,7 @@ pub(crate) struct Band {
 /// A chart of lines.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Chart {
-    /// What it shows.
+    /// What the chart shows.
     pub title: String,
     /// The horizontal axis.
     pub x: Axis,

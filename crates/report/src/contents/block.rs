@@ -13,7 +13,7 @@ use crate::table::Table;
 pub(crate) struct Block {
     /// The heading; empty if none is needed.
     pub title: String,
-    /// The name of its entry in [`record::glossary`].
+    /// The name of the section's entry in [`record::glossary`].
     pub word: Option<String>,
     /// Whether the block shows the scaling of one workload.
     pub is_of_a_workload: bool,
@@ -47,7 +47,7 @@ pub(crate) enum Part {
 /// One of several items.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Item {
-    /// Its title; several titles if the items share an explanation.
+    /// The item's title; several titles if several items share an explanation.
     pub heads: Vec<String>,
     /// A note on it.
     pub below: Vec<String>,

@@ -30,7 +30,7 @@ pub(crate) fn find_state<'a>(record: &'a Record, name: &str) -> Option<&'a Measu
     find_state_of(record, "command", name)
 }
 
-/// The same for one of several alternating commands, which has its own name.
+/// The time that one of several alternating commands, which has its own name, spent in a state.
 pub(crate) fn find_state_of<'a>(record: &'a Record, command: &str, state: &str) -> Option<&'a Measurement> {
     record.measurements_of(metrics::WORKLOAD_CPU_TIME).find(|m| {
         m.labels.word(Label::Workload) == Some(command)

@@ -24,7 +24,7 @@ pub(crate) fn blocks(record: &Record) -> Vec<Block> {
     tables.into_iter().map(Table::finished).map(Block::from).chain([facts]).collect()
 }
 
-/// The effects of changes in its environment.
+/// The effects of changes to the command's environment.
 pub(crate) fn probes(time: &Measurement) -> Table {
     let heads = ["", "#took", "#interval"];
     let mut table = Table::new("Probes", None, heads);

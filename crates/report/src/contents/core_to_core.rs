@@ -16,7 +16,7 @@ const MOST_CPUS: usize = 1024;
 /// Up to this many pairs, each has a row and no matrix is drawn.
 const FEW: usize = 3;
 
-/// The CPUs by their number.
+/// The machine's CPUs, by number.
 type Cpus<'a> = BTreeMap<u32, &'a Cpu>;
 
 fn cpus(machine: &Machine) -> Cpus<'_> {
@@ -66,7 +66,7 @@ fn pair(m: &Measurement) -> Option<(u32, u32)> {
 /// The kind of pair, nearest first: in the record's own words, otherwise from the topology.
 fn class(cpus: &Cpus, dies: bool, m: &Measurement) -> String {
     if let Some(shown) = m.detail.get(detail::CLASS) {
-        // As in records: `cache`, `package at distance 16`.
+        // The words of the record: `cache`, `package at distance 16`.
         return if SHARED.iter().any(|part| shown.starts_with(part)) {
             format!("one {shown}")
         } else {

@@ -6,7 +6,7 @@ use super::{Fact, Section, inventory, listed, memory};
 
 /// Maximum number of facts of a kind with a line each.
 const MOST: usize = 2;
-/// The same for kinds of caches.
+/// Maximum number of kinds of caches with a line each.
 const CACHES: usize = 7;
 
 /// The lines above packages, memory devices, caches and nodes, and the lines below them.

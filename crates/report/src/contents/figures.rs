@@ -96,8 +96,8 @@ pub(crate) fn speed_up(scaling: &Scaling, step: &Step) -> [String; 2] {
     [format!("{times}×"), units::percent_to(step.efficiency, digits)]
 }
 
-/// The same with a mark if the step's throughput is unreliable. The speed-up of one thread is always 1, regardless of
-/// noise.
+/// Like [`speed_up`], with a mark if the step's throughput is unreliable. The speed-up of one thread is always 1,
+/// regardless of noise.
 pub(crate) fn marked_speed_up(
     scaling: &Scaling,
     step: &Step,

@@ -15,10 +15,10 @@ pub(crate) fn title(fleet: &Fleet) -> String {
     match (fleet.slow.len(), judged) {
         (_, 0) if fleet.reading.machines == 0 => "no records of machines".to_owned(),
         (_, 0) if fleet.classes.iter().any(|class| class.machines >= 5) => {
-            format!("{machines}, no result shared by five similar machines: too few to judge")
+            format!("{machines}: too few to judge (no result is available from five similar machines)")
         }
         (_, 0) if fleet.reading.machines == 1 => "1 machine: nothing to compare it with".to_owned(),
-        (_, 0) => format!("{machines}, fewer than five of any kind: too few to judge"),
+        (_, 0) => format!("{machines}: too few to judge (fewer than five of any kind)"),
         (0, _) => format!("{machines}, {judged} compared with their peers: none is slow"),
         (slow, _) => {
             format!(
@@ -161,7 +161,7 @@ fn remarks(fleet: &Fleet) -> Vec<String> {
         })
     });
     let slow = |name: &String| fleet.slow.iter().any(|slow| slow.machine == *name);
-    // For a slow machine, it is listed among the causes.
+    // A fact that differs on a slow machine is listed among the causes instead.
     let only = fleet.classes.iter().flat_map(|class| {
         class.varying.iter().filter_map(|fact| {
             let machine = fact.only.as_ref().filter(|name| !slow(name))?;
@@ -175,7 +175,7 @@ fn remarks(fleet: &Fleet) -> Vec<String> {
     let files = fleet.reading.remarks.iter().map(describe_files);
     let two_valued = fleet.classes.iter().filter(|class| !class.two_valued.is_empty()).map(|class| {
         let names = join_list(&class.two_valued.iter().map(Text::to_string).collect::<Vec<_>>());
-        format!("Not compared, because these machines do not differ otherwise: {names}.")
+        format!("Not compared, because these results form two groups that no fact explains: {names}.")
     });
     camps.chain(two_valued).chain(drifts).chain(small).chain(only).chain(files).collect()
 }

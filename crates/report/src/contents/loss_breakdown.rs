@@ -10,7 +10,7 @@ use crate::chart::bars::{Bar, Bars, Fill, Piece};
 use crate::table::Table;
 use crate::text::range;
 
-/// The heading above them.
+/// The heading above the breakdowns.
 pub(crate) const TITLE: &str = "From line speed down to delivered speed";
 
 /// The breakdowns of a record as waterfall bars.
@@ -30,7 +30,7 @@ pub(crate) fn bars(record: &Record) -> Vec<Bars> {
     record.diagnosis.loss_breakdowns.iter().map(draw).collect()
 }
 
-/// The same as tables.
+/// The breakdowns of a record as tables.
 pub(crate) fn block(record: &Record) -> Block {
     let table = |bars: Bars| {
         let mut table = Table::new(&bars.title, None, ["#result", "#share", "part"]);

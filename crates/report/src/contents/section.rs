@@ -14,7 +14,7 @@ pub(crate) struct Fact {
 /// Facts that belong together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Section {
-    /// Their heading.
+    /// The heading of the section.
     pub title: String,
     /// The facts, always in the same order; facts that the machine does not report are omitted.
     pub facts: Vec<Fact>,

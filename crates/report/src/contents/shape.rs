@@ -34,7 +34,7 @@ pub(crate) struct Label {
     pub what: String,
     /// A node's memory: `188 GiB`.
     pub memory: Option<String>,
-    /// Its number, if users would type it.
+    /// The number of the part, if users would type it.
     pub number: Option<u32>,
 }
 
@@ -55,11 +55,11 @@ impl Label {
 /// A part of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Part {
-    /// Its names: more than one if parts enclose the same CPUs (an L2 and its core).
+    /// The part's names: several if different parts enclose the same CPUs (an L2 and its core).
     pub labels: Vec<Label>,
-    /// The CPUs in it.
+    /// The CPUs in the part.
     pub cpus: CpuList,
-    /// The parts in it, in order of their lowest CPU.
+    /// The smaller parts inside it, in order of their lowest CPU.
     pub parts: Vec<Part>,
 }
 
@@ -121,7 +121,7 @@ impl Part {
         self.labels.iter().map(Label::text).collect::<Vec<_>>().join(" · ")
     }
 
-    /// The parts in it, with consecutive similar parts combined.
+    /// The parts inside this part, with consecutive similar parts combined.
     pub(crate) fn runs(&self) -> Vec<Run<'_>> {
         self.parts.chunk_by(|a, b| a.like(b)).map(|parts| Run { parts }).collect()
     }

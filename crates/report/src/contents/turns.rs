@@ -60,7 +60,7 @@ pub(crate) fn table(record: &Record, turns: &Turns) -> Table {
     let all_well = times.iter().all(|time| ends(time).iter().all(|end| *end == RunEnd::Code(0)));
     for (at, time) in times.iter().enumerate() {
         let command = turns.commands.get(at);
-        // For a few commands, a sentence for each shows it.
+        // For a few commands, a sentence for each command shows the bottleneck instead.
         let bound = command.and_then(|one| one.bound.as_ref()).filter(|_| turns.commands.len() > FEW);
         let slower = command.and_then(|one| one.against_first.as_ref()?.slower);
         table.weigh_row(slower);
@@ -108,7 +108,7 @@ fn mean(time: &Measurement) -> String {
     format!("{number} ± {deviation:.*} {unit}", decimals as usize)
 }
 
-/// The exit codes of its runs, each once: `0, 7`.
+/// The exit codes of the command's runs, each once: `0, 7`.
 fn describe_ends(time: &Measurement) -> String {
     let words = |end: RunEnd| match end {
         RunEnd::Code(code) => code.to_string(),

@@ -75,7 +75,7 @@ fn clock(record: &Record, watch: &Watch, at: f64) -> String {
     if first.get(..10) == last.get(..10) { hours.to_owned() } else { format!("{day} {hours}") }
 }
 
-/// The stretches: their times, the bottleneck of each, the sentence for one interval, and the process with the most CPU time.
+/// The stretches, each with its times, its bottleneck, the sentence for one of its intervals, and the process that used most CPU time.
 fn describe_stretches(record: &Record, watch: &Watch, stretches: &[Stretch]) -> Vec<Item> {
     let tell = |stretch: &Stretch| {
         let interval = &stretch.all.interval;
@@ -95,7 +95,7 @@ fn describe_stretches(record: &Record, watch: &Watch, stretches: &[Stretch]) -> 
     stretches.iter().map(tell).collect()
 }
 
-/// Its start and end, and its bottleneck, with the share of its duration.
+/// A stretch's start and end, and its bottleneck, with the bottleneck's share of the duration.
 fn describe_stretch(record: &Record, watch: &Watch, stretch: &Stretch) -> String {
     let (from, to) = (clock(record, watch, stretch.all.at), clock(record, watch, stretch.to));
     let bound = stretch.held().map(|(by, share)| format!("{}, {} of", by.name(), percent(share)));
@@ -274,7 +274,7 @@ pub(crate) fn overlaid(named: &[(String, &Record)]) -> Vec<Chart> {
     [busy, latency, draw("Core clock", clock_axis(), probed_clock)].into_iter().flatten().collect()
 }
 
-/// Its stretches, curves, results and processes.
+/// The stretches, curves, results and processes of a recording.
 pub(crate) fn blocks(record: &Record, watch: &Watch) -> Vec<Block> {
     let stretches = diagnose::stretches(watch);
     let items = describe_stretches(record, watch, &stretches);

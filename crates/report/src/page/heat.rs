@@ -8,7 +8,7 @@ use crate::chart::heat::{Head, Heat};
 
 /// Shades, `h0` to `h7` in the style sheet.
 const SHADES: usize = 8;
-/// Maximum number of columns with values in the cells.
+/// Maximum number of rows or columns for a matrix whose cells show their values.
 const WRITTEN: usize = 20;
 /// Width in pixels of a larger matrix, and the largest and smallest size of its cells.
 const SHARED: usize = 768;

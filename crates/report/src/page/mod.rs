@@ -35,8 +35,8 @@ pub fn html(record: &Record) -> String {
     of_record(record, &[], None)
 }
 
-/// The same page with the claims of a reference machine's documents, and with the name that `linespeed show` accepts for the record, if
-/// any.
+/// Like [`html`], with the claims of a reference machine's documents, and with the name that `linespeed show` accepts for the record,
+/// if there is one.
 pub fn of_record(record: &Record, answers: &[JudgedClaim], shown_by: Option<&str>) -> String {
     let figures = figures::Figures::from_record(record);
     // Without results, the inventory is the answer.
@@ -126,7 +126,7 @@ fn own_section(block: &Block) -> Section {
 
 /// The contents of one section.
 struct Section {
-    /// Its anchor, unique on the page.
+    /// The section's anchor, unique on the page.
     id: String,
     title: String,
     inside: Markup,

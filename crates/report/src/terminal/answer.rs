@@ -188,7 +188,7 @@ pub(super) fn headlines(screen: &mut Screen, record: &Record, shows_beside: bool
     }
 }
 
-/// Its share of line speed; without one, its position among its peers.
+/// A resource's share of line speed; without a share, its position among its peers.
 fn stands(resource: &Resource) -> String {
     let is_judged = matches!(resource.position, Some(Position::Low | Position::Normal | Position::High));
     let position = || summary::position(resource).filter(|_| is_judged).map(str::to_owned);

@@ -15,9 +15,9 @@ const MOST_LINES: usize = 2;
 /// How the headings of a table are laid out.
 #[derive(Clone, Copy, PartialEq)]
 enum Heads {
-    /// In one line.
+    /// The heading is on one line.
     Whole,
-    /// On several lines, so that a column is as wide as its cells and the longest word of its heading.
+    /// The heading is on several lines, so that a column is as wide as its cells and the longest word of its heading.
     Wrapped,
 }
 

@@ -14,9 +14,9 @@ use crate::text::clean;
 
 /// The location of a saved record.
 pub struct Kept {
-    /// Its file.
+    /// The record's file.
     pub place: String,
-    /// The name that `linespeed show` accepts for it.
+    /// The name that `linespeed show` accepts for the record.
     pub shown_by: String,
     /// Whether the same text was imported before.
     pub before: bool,

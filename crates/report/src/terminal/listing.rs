@@ -15,20 +15,20 @@ use crate::table::{Field, Table};
 /// A measurement that can be requested.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listed {
-    /// Its name.
+    /// The measurement's name.
     pub name: &'static str,
-    /// The metrics of its results.
+    /// The metrics of the measurement's results.
     pub metrics: &'static [Metric],
     /// Maximum duration in seconds: quick, normal, specified on the command line, full.
     pub seconds: [f64; 4],
-    /// Maximum memory of its arrays, bytes.
+    /// Maximum memory of the measurement's arrays, bytes.
     pub bytes: u64,
-    /// Its availability here.
+    /// Whether the measurement is available here.
     pub outlook: Coverage,
 }
 
 impl Listed {
-    /// The same for programs.
+    /// The measurement as JSON, for programs.
     pub fn to_json(&self) -> Value {
         let [quick, normal, alone, full] = self.seconds;
         json!({

@@ -39,7 +39,7 @@ pub struct Live<'a> {
     pub look: &'a LastLook,
     /// The verdict; `None` if the kernel reports too little.
     pub bound: Option<&'a Bound>,
-    /// Its reference.
+    /// The reference for the verdict.
     pub reference: &'a Reference,
     /// The coverage: available and missing sources.
     pub coverage: &'a [Coverage],

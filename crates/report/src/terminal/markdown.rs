@@ -6,9 +6,9 @@ use crate::text::clean;
 /// The context of a text.
 #[derive(Clone, Copy, PartialEq)]
 enum Within {
-    /// In a paragraph.
+    /// Text in a paragraph.
     Words,
-    /// In a table cell, where a bar must be escaped even in code: the renderer removes the backslash.
+    /// Text in a table cell, where a bar must be escaped even in code: the renderer removes the backslash.
     Cell,
 }
 

@@ -66,7 +66,7 @@ pub struct Style {
     pub color: bool,
     /// Whether the terminal supports only ASCII.
     pub ascii: bool,
-    /// Whether it is Markdown rather than terminal text.
+    /// Whether the text is Markdown rather than terminal output.
     pub markdown: bool,
     /// Whether the reader is root, who does not need sudo and may not have it.
     pub root: bool,

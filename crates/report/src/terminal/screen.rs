@@ -25,7 +25,7 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Whether it is for a terminal rather than a file.
+    /// Whether the output is for a terminal rather than a file.
     pub fn is_terminal(&self) -> bool {
         !self.style.markdown
     }

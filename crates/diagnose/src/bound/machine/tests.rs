@@ -43,7 +43,7 @@ fn an_idle_machine_is_idle_and_one_that_computes_works() {
     let met = Interval { runnable: Some(0.2), ..interval(0.5, 0.2, 39.3) };
     let bound = watched(&met, &reference()).unwrap();
     assert_eq!((bound.by, bound.says.sentences().len(), bound.advice.len()), (BoundBy::Idle, 1, 1));
-    // Nor do threads of one process that did so.
+    // Threads of one process that briefly shared a CPU do not limit the machine either.
     let pool = Process { pid: 7, name: "pool".to_owned(), cpu: 0.69, threads: 14, ..Process::default() };
     let met = Interval { runnable: Some(0.2), processes: vec![pool], ..interval(0.5, 0.2, 39.3) };
     assert_eq!(by(&met), BoundBy::Idle);

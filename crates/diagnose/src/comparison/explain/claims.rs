@@ -161,7 +161,7 @@ pub(super) fn judge_neighbours(pair: &Pair, speed: f64) -> Option<Claim> {
     }
     let (support, why) = match steal_shares(pair) {
         [Some(slow), Some(fast)] => {
-            // As in the list of changes.
+            // Two digits, as in the list of changes.
             let [fast_share, slow_share] =
                 [fast, slow].map(|share| Value::Rounded(Box::new(Value::Share(share)), 2));
             let shares = state_figures(pair, fast_share, slow_share);

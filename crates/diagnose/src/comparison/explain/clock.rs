@@ -22,7 +22,7 @@ const PLAUSIBLE: (f64, f64) = (0.5, 1.9);
 pub(crate) struct Clock {
     /// Hz.
     pub datum: Datum,
-    /// Whether it was measured.
+    /// Whether the clock was measured.
     pub measured: bool,
     /// A note on the source: `advertised`, `while 7^999999 ran`.
     pub note: Option<Text>,

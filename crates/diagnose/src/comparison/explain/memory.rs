@@ -77,7 +77,7 @@ pub(crate) fn acts_on(reach: &Reach) -> Text {
     }
 }
 
-/// The cause: average latency over all nodes' memory, for a NUMA-unaware program.
+/// The cause "average latency over all nodes' memory", for a NUMA-unaware program.
 pub(super) fn reach_cause(pair: &Pair) -> Option<Cause> {
     let (base, this) = (find_reaches(pair.base.record), find_reaches(pair.this.record));
     let (base, this) = base.iter().find_map(|base| {

@@ -283,7 +283,7 @@ fn find_difference(this: &Datum, base: &Datum, better: Better) -> Option<f64> {
     (are_comparable(this, base) && is_resolved(this, base, better) && differs(speed)).then_some(speed)
 }
 
-/// Whether the samples resolve a difference; single results count unless they are unreliable.
+/// Whether the difference is resolved: by the interval of the comparison or, without an interval, if both results are reliable.
 fn is_resolved(this: &Datum, base: &Datum, better: Better) -> bool {
     let compared = super::ratio::compare(this, base, Some(better));
     match compared.interval {

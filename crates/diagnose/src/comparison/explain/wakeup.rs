@@ -37,7 +37,7 @@ pub(super) fn explain_wakeup(pair: &Pair, (key, entry): (&RowKey, &RowEntry)) ->
     let held_off = find_tuned(pair.base, key, entry).zip(find_tuned(pair.this, key, entry));
     let idle =
         held_off.filter(|(base, this)| are_comparable(this, base)).and_then(|(base_tuned, this_tuned)| {
-            // Their cost is the time saved by disabling them.
+            // The cost of idle states and timer slack is the time saved by disabling them.
             let cost = this.over_another(this_tuned, 1.0, "");
             let base_cost = base.over_another(base_tuned, 1.0, "");
             if !differs_from_1(&base_cost, &cost) {
@@ -70,7 +70,7 @@ pub(super) fn explain_wakeup(pair: &Pair, (key, entry): (&RowKey, &RowEntry)) ->
     ))
 }
 
-/// The same latency with idle states and timer slack disabled.
+/// The wake-up latency with idle states and timer slack disabled.
 fn find_tuned<'a>(known: &'a Known, key: &RowKey, entry: &RowEntry) -> Option<&'a Datum> {
     find_wakeups(&known.rows, key.metric, entry.policy(), "tuned")
         .filter(|datum| entry.setting() == "as-is" && datum.unfit.is_none())

@@ -61,7 +61,7 @@ pub(super) struct OnCores {
     pub(super) threads: u64,
     /// Throughput per core.
     pub(super) rate: f64,
-    /// Whether these are all cores of the machine.
+    /// Whether the step uses all cores of the machine.
     pub(super) whole: bool,
 }
 

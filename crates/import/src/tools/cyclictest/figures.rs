@@ -74,7 +74,7 @@ pub(super) const ENDS: [&str; 5] =
 #[derive(Debug, Default)]
 pub(super) struct Histogram {
     pub columns: Vec<Distribution>,
-    /// In the order of [`ENDS`].
+    /// The final values, in the order of [`ENDS`].
     pub ends: [Vec<u64>; 5],
     pub line: Option<PendingLine>,
 }

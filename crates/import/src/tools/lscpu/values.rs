@@ -26,7 +26,7 @@ pub(super) struct List {
     pub(super) begun: bool,
     /// Whether the current kind of core has counts, plausible or not.
     counted: bool,
-    /// Whether its CPU lists are masks (`--hex`), which are not supported.
+    /// Whether the output shows CPU lists as masks (`--hex`), which are not supported.
     masks: bool,
 }
 

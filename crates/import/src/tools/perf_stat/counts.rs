@@ -31,7 +31,7 @@ struct Slot {
     line: PendingLine,
     event: Event,
     part: Part,
-    /// Whether any of its lines has a count.
+    /// Whether any line of the event has a count.
     counted: bool,
     /// The total before the last value.
     before: f64,
@@ -67,7 +67,7 @@ struct Estimate {
 /// All counters of one output.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
-    /// In the order of their first lines.
+    /// The events in the order of their first lines.
     slots: Vec<Slot>,
     places: HashMap<(Part, Event), usize>,
     /// The counter of the last line, for the line below it.
@@ -290,7 +290,7 @@ impl Slot {
         }
     }
 
-    /// Whether it is a zero count of an event that always occurs, or that cannot occur in user mode.
+    /// Whether this is a zero count of an event that always occurs, or that cannot occur in user mode.
     fn is_unseen(&self) -> bool {
         let never =
             self.event.mode == "u" && scan::is_one_of(&self.event.name, "context-switches|cpu-migrations");

@@ -28,7 +28,7 @@ struct Run {
     workload: Option<String>,
     /// Whether the whole machine was counted.
     system: bool,
-    /// Whether it is unknown if the whole machine or one process was counted.
+    /// Whether the output does not show what was counted: the whole machine or one process.
     unknown: bool,
     /// Number of runs of which the results are means.
     runs: Option<u64>,
@@ -95,7 +95,7 @@ struct PerfReader {
     over: bool,
     counts: Counts,
     shares: topdown::Shares,
-    /// In the order of [`TIMES`].
+    /// The printed times in the order of [`TIMES`].
     times: [Option<PrintedTime>; 3],
 }
 

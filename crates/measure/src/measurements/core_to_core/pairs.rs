@@ -21,14 +21,14 @@ pub(crate) struct Pair {
     pub from: u32,
     /// The higher CPU.
     pub to: u32,
-    /// The topology level that they share.
+    /// The topology level that the two CPUs share.
     pub class: TopologyClass,
 }
 
 /// The pairs to measure, in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Plan {
-    /// In measuring order: one pair of each class first, so that a run that ends early covers all classes.
+    /// The pairs in measuring order: one pair of each class first, so that a run that ends early covers all classes.
     pub pairs: Vec<Pair>,
     /// The total number of pairs.
     pub all: usize,

@@ -48,7 +48,7 @@ impl TopologyClass {
 struct Home {
     core: Option<u32>,
     cluster: Option<u32>,
-    /// Index of its cache on each level below the last.
+    /// Index of the CPU's cache on each level below the last.
     inner: Vec<usize>,
     /// Index of the CPU's last-level cache.
     last: Option<usize>,

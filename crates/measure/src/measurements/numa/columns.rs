@@ -54,7 +54,7 @@ pub(crate) struct Column {
     pub page: String,
     /// The share on huge pages, if known.
     pub huge_share: Option<f64>,
-    /// The last observed placement of its pages.
+    /// The last observed placement of the column's pages.
     pub placement: Placement,
 }
 

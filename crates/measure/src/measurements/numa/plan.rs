@@ -17,7 +17,7 @@ const EMULATED_WANTED: u64 = 8 << 20;
 /// Maximum times on an emulated machine, s: for creating a column, for all samples of a latency cell, and for a
 /// bandwidth cell. Two busy host CPUs that emulated 32 CPUs needed 1 to 10 % of these times.
 const EMULATED_SECONDS: (f64, f64, f64) = (10.0, 0.5, 2.0);
-/// The same maximum for a time-per-element cell, s.
+/// Maximum time for a time-per-element cell on an emulated machine, s.
 const EMULATED_ELEMENTS: f64 = 2.0;
 
 /// Maximum size of a random cycle. Its huge pages fit in the second-level TLB of current cores. A larger cycle would

@@ -14,16 +14,16 @@ const ALIKE: f64 = 0.05;
 /// One row or column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
-    /// Its name, short: a number.
+    /// The short name of the row or column: a number.
     pub name: String,
-    /// Its group (`node 3`), which adjacent rows or columns can share. Empty if there is none.
+    /// The group of the row or column (`node 3`), which adjacent ones can share. Empty if there is none.
     pub group: String,
 }
 
 /// A matrix. After [`Heat::checked`], every row has one cell per column.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Heat {
-    /// What it shows.
+    /// What the matrix shows.
     pub title: String,
     /// Unit of the values: `ns`, `B/s`.
     pub unit: &'static str,

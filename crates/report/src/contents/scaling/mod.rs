@@ -117,7 +117,7 @@ struct Fitted<'a> {
     line: &'a Scaling,
     /// Whether the row may be noise.
     noisy: bool,
-    /// Whether its last step has a speed-up.
+    /// Whether the last step has a speed-up.
     has_speed_up: bool,
 }
 

@@ -21,12 +21,12 @@ const ALIKE: f64 = 0.2;
 #[derive(Clone, Debug, Default)]
 pub struct LastLook {
     processes: Vec<Process>,
-    /// Their period, s, and whether it is the interval.
+    /// The period in which the CPU times of these processes were counted, s, and whether it is the interval.
     seconds: f64,
     is_of_interval: bool,
     /// The machine's activity in that period.
     machine: Meanwhile,
-    /// Its activity since then.
+    /// The machine's activity since then.
     since: Meanwhile,
 }
 

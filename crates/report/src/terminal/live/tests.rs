@@ -321,7 +321,7 @@ fn a_service_has_a_row_of_all_its_threads_and_none_is_blocked_for_longer_than_th
     };
     assert_eq!(row("all 8"), ["all", "8", "threads", "125.0", "50.0", "631.0"]);
     assert_eq!(row("1 "), ["1", "worker", "20.0", "0.0", "100.0"]);
-    // For a single thread, a row for all threads would repeat it.
+    // For a single thread, a row for all threads would repeat the thread's own row.
     let mut one = watched();
     one.service.as_mut().unwrap().threads = 1;
     assert!(!show(&one, 80).contains("all 1"));
