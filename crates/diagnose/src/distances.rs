@@ -196,7 +196,7 @@ fn reversed(rated: &[RatedCell]) -> Vec<Mismatch> {
         if worst.get(&key).is_none_or(|known| known.factor < factor) {
             let text = text!(
                 "distances-reversed",
-                "{slow} is slower than {fast} despite a smaller distance ({slow_distance} < {fast_distance})",
+                "{slow} is slower than {fast} despite a smaller distance ({slow_distance} vs. {fast_distance})",
                 slow = pair(slow),
                 slow_distance = slow.distance,
                 fast = pair(fast),
