@@ -35,7 +35,7 @@ pub fn html(record: &Record) -> String {
     of_record(record, &[], None)
 }
 
-/// Like [`html`], with the claims of a reference machine's documents, and with the name that `linespeed show` accepts for the record,
+/// Like [`html()`], with the claims of a reference machine's documents, and with the name that `linespeed show` accepts for the record,
 /// if there is one.
 pub fn of_record(record: &Record, answers: &[JudgedClaim], shown_by: Option<&str>) -> String {
     let figures = figures::Figures::from_record(record);
