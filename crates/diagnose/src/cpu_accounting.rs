@@ -188,6 +188,18 @@ mod tests {
     }
 
     #[test]
+    fn a_disturbance_is_named_by_what_took_more() {
+        let by = |user: f64, stolen: f64| {
+            let mut record = ran(10.0, user, 9.0);
+            record.conditions.after.as_mut().unwrap().steal_share = Some(stolen);
+            disturbance(&record).map(|says| (says.value("used").is_some(), says.value("taken").is_some()))
+        };
+        assert_eq!((by(9.0, 0.0), by(9.0, 0.04)), (None, None));
+        assert_eq!(by(14.0, 0.1), Some((true, false)), "0.5 of 2 CPUs");
+        assert_eq!((by(9.0, 0.06), by(14.0, 0.3)), (Some((false, true)), Some((false, true))));
+    }
+
+    #[test]
     fn what_is_watched_is_not_others() {
         let mut record = ran(10.0, 14.0, 1.0);
         let mut time = record::Measurement::new("workload.time", record::Labels::default(), vec![10.0]);

@@ -129,8 +129,7 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
 fn state_disturbed(known: &[Known]) -> Option<Text> {
     let why = |one: &Known| Some(text!("{who}: {why}", who = &*one.name, why = disturbance(one.record)?));
     let runs: Vec<Text> = known.iter().filter_map(why).take(FEW).collect();
-    (!runs.is_empty())
-        .then(|| text!("Disturbed runs, so a difference may not be due to the machines ({runs}).", runs))
+    (!runs.is_empty()).then(|| text!("Disturbances may have caused differences ({runs}).", runs))
 }
 
 /// Starts a comparison: the compared records, and the facts in which they differ.

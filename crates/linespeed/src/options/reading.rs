@@ -91,7 +91,7 @@ fn way_out(error: &clap::Error, command: Option<&str>, mut arguments: Vec<OsStri
         return Some("linespeed show . prints the findings with their numbers".to_owned());
     }
     if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) {
-        let is_path = word.contains(['/', '.']);
+        let (is_path, word) = (word.contains(['/', '.']), quote_word(word));
         return is_path
             .then(|| format!("to run it: linespeed stat -- {word}; a record: linespeed show {word}"));
     }

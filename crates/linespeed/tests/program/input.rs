@@ -40,6 +40,14 @@ fn mistyped_commands_flags_and_values_are_wrong_usage() {
 }
 
 #[test]
+fn what_a_hurried_user_types_gets_the_way_out() {
+    ran(["./prog"]).fails(2, &["linespeed stat -- ./prog"]);
+    ran(["a b.sh"]).fails(2, &["linespeed stat -- 'a b.sh'"]);
+    ran(["fix"]).fails(2, &["linespeed show ."]);
+    assert!(ran(["explain", "wake-up", "latency"]).succeeds().stdout.contains("wakeup.latency"));
+}
+
+#[test]
 fn flags_that_would_be_ignored_are_refused() {
     for (words, flag) in [
         (&["stat", "--quick", "--", "true"][..], "--quick"),

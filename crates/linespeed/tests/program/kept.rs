@@ -75,6 +75,10 @@ fn a_label_stands_wherever_a_record_may() {
     assert!(moved.code == Some(0) && moved.stderr.contains(&first), "{moved:?}");
     assert!(home.kept().join(format!("{first}.json")).exists());
     home.ran(&["records", "--label", "../x"]).misused(&["letters"]);
+    // Without a name, the run just made is labeled, even if another one represents the machine.
+    home.keep(3, &["core.clock"]);
+    home.ran(&["records", "--label", "last"]).succeeds();
+    assert!(home.ran(&["show", "last"]).succeeds().stdout.contains("2026-01-02T03:00:00Z"));
 }
 
 #[test]
