@@ -119,11 +119,15 @@ step_documents() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --
 # Checks the licenses and sources of the dependencies, as specified in deny.toml.
 step_dependencies() { cargo deny --locked check licenses sources --hide-inclusion-graph; }
 
-# One test takes a CPU offline during a run and puts it back online; `LINESPEED_TEST_OFFLINE= ./test native` skips this test.
+step_programs() { native_programs; }
+
+# One test takes a CPU offline during a run and puts it back online; `LINESPEED_TEST_OFFLINE= ./test native` skips this test. Many tests
+# wait for a timer or a child process, so there are more test threads than CPUs.
 step_native() {
     # The number of cases of property tests that do not specify one; `everything` uses the default, 256.
     [ -n "$everything" ] || export PROPTEST_CASES=${PROPTEST_CASES:-64}
-    LINESPEED_TEST_OFFLINE=${LINESPEED_TEST_OFFLINE-1} cargo test --workspace --no-fail-fast
+    LINESPEED_TEST_OFFLINE=${LINESPEED_TEST_OFFLINE-1} RUST_TEST_THREADS=${RUST_TEST_THREADS:-$(($(nproc) + 2))} \
+        cargo test --workspace --no-fail-fast
 }
 
 # Uses the program built for the tests; the step `packages` does the same with the installed program.

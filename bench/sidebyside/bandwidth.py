@@ -22,13 +22,12 @@ def compare(bench):
     section = Section(
         "Memory bandwidth",
         "All results are in bytes as counted by STREAM (10⁹ bytes are 1 GB): the program's reads and writes, without the "
-        "write-allocate of regular stores. linespeed: `bytes_counted: stream`. likwid-bench's stream kernels count "
-        "24 bytes per element as STREAM does; 1 MByte is 10⁶ bytes. Its triad kernels, a = b × c + d, read three arrays, unlike "
-        "any STREAM kernel, and are only in the survey. sysbench counts each block once, read or written, in MiB. mbw "
-        "counts copied bytes once, in MiB; STREAM counts them twice, so mbw's result is doubled. mbw uses one "
-        "thread. All tools use arrays of linespeed's size (sysbench uses the next power of two). linespeed requests huge "
-        "pages, the other tools do not. For each tool, including linespeed, the variant with the highest median over the "
-        "rounds is used.",
+        "write-allocate reads of regular stores. linespeed's results have `bytes_counted: stream`. likwid-bench's stream kernels "
+        "count 24 bytes per element, as STREAM does; 1 MByte is 10⁶ bytes. Its triad kernels, a = b × c + d, read three arrays, "
+        "unlike any STREAM kernel, and appear only in the survey. sysbench counts each block once, read or written, in MiB. mbw "
+        "counts copied bytes once, in MiB; STREAM counts them twice, so mbw's result is doubled. mbw uses one thread. All tools "
+        "use arrays of linespeed's size (sysbench uses the next power of two). linespeed requests huge pages, but the other "
+        "tools do not. For each tool, including linespeed, the variant with the highest median over the rounds is used.",
         [],
     )
     try:

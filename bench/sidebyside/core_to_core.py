@@ -24,12 +24,13 @@ def compare(bench):
     """The pair of the first two CPUs: compare-and-swap next to the tool's result, loads and stores, and the time for the pair."""
     section = Section(
         "Core to core",
-        "One-way latency in nanoseconds. linespeed: `linespeed run core-to-core`, median of samples of eight lines each on a fresh "
-        "page; the median over both home nodes if the CPUs are on two nodes. linespeed transfers each line by compare-and-swap and, "
-        "alternately on the same lines, by loads and stores. core-to-core-latency: compare-and-swap on one line, mean of "
-        f"{SAMPLES} samples of 1,000 round trips. Its load/store benchmark transfers two lines and is not comparable with "
-        "linespeed's, which transfers one. The cache slice of that one line varies by chance from run to "
-        f"run, so there are at least {ROUNDS} rounds. Other programs' use of the CPUs affects a mean, but not a median.",
+        "The results are one-way latencies in nanoseconds. linespeed's result (`linespeed run core-to-core`) is the median of "
+        "samples of eight lines, each sample on a fresh page; if the CPUs are on two nodes, it is the median over both home "
+        "nodes. linespeed transfers each line by compare-and-swap and, alternately on the same lines, by loads and stores. "
+        f"core-to-core-latency uses compare-and-swap on one line; its result is the mean of {SAMPLES} samples of 1,000 round "
+        "trips. Its load/store benchmark transfers two lines and is not comparable with linespeed's, which transfers one. The "
+        f"cache slice of that one line varies by chance from run to run, so there are at least {ROUNDS} rounds. Other programs' "
+        "use of the CPUs affects a mean, but hardly a median.",
         [],
     )
     if len(bench.cpus) < 2:

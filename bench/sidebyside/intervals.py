@@ -83,8 +83,8 @@ class Within:
         if high < 1 - self.share or low > 1 + self.share:
             return "missed"
         if inside(found.median):
-            return "median reaches it, interval does not"
-        return "median misses it, interval does not rule it out"
+            return "median within the target, interval not"
+        return "median outside the target, interval does not rule it out"
 
 
 @dataclass
@@ -123,7 +123,7 @@ class Under:
             return "reached"
         if low >= self.limit:
             return "missed"
-        return "median reaches it, interval does not" if found.median < self.limit else "missed in the median"
+        return "median within the target, interval not" if found.median < self.limit else "missed in the median"
 
 
 class Untargeted:

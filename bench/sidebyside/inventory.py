@@ -12,7 +12,7 @@ def compare(bench):
     """Rows for the numbers of packages, cores, CPUs and nodes, and for the sizes of the caches."""
     section = Section(
         "Inventory",
-        "The inventory of the same machine from each tool: `lscpu` (its parsable forms), `lstopo-no-graphics --of xml` and "
+        "The inventory of the same machine from each tool: `lscpu` (its parsable output), `lstopo-no-graphics --of xml` and "
         "`linespeed inspect --json`. CPUs are online CPUs; a cache is shown as its size times the number of such caches.",
         [],
     )

@@ -21,9 +21,9 @@ def compare(bench):
     """Rows of times by hyperfine and of maximum resident memory by GNU time."""
     section = Section(
         "Start-up and memory",
-        f"Wall time from `hyperfine -N`: the median of {RUNS} runs per round, after two warm-up runs. Memory: the "
-        "maximum resident size from `/usr/bin/time`; `clock`, `wakeup` and `stolen` measure without arrays, so "
-        "all memory is linespeed's own.",
+        f"Wall time is from `hyperfine -N`: the median of {RUNS} runs per round, after two warm-up runs. Memory is the maximum "
+        "resident size from `/usr/bin/time`; `clock`, `wakeup` and `stolen` measure without arrays, so all memory is linespeed's "
+        "own.",
         [],
     )
     ours = bench.linespeed

@@ -79,8 +79,8 @@ def markdown(sections, run):
         "# Measured side by side",
         "",
         *wrapped(
-            f"These tables are from one run of `bench/run` on {run['date']}. They compare linespeed with common tools for the "
-            "same question, with interleaved runs on one machine."
+            f"These tables are from one run of `bench/run` on {run['date']}. They compare linespeed with common tools that "
+            "answer the same questions. All runs were interleaved on one machine."
         ),
         "",
         "## How to reproduce it",
@@ -98,12 +98,12 @@ def markdown(sections, run):
         "## How to read it",
         "",
         *wrapped(
-            "A ratio is linespeed ÷ the tool: the median of the logarithms of the rounds' ratios, with "
+            "A ratio is linespeed's result ÷ the tool's: the median over the rounds, computed from logarithms, with "
             f"an exact {CONFIDENCE * 100:.0f} % interval from the sign test, which assumes no distribution "
-            "(at least six rounds). The order alternates between rounds (A B B A), so that drift affects both "
+            "and requires at least six rounds. The order alternates between rounds (A B B A), so that drift affects both "
             "sides equally. An interval that contains 1 is reported as *no difference resolved*. The results next to the ratio "
-            "are medians over the rounds. A/A is the noise floor: for linespeed and for the tool, the median difference from "
-            "its own result in the previous round; a smaller difference is meaningless. The targets are linespeed's own; "
+            "are medians over the rounds. A/A is the noise floor: for linespeed and for the tool, the median difference between "
+            "successive rounds of the same program; a smaller difference is meaningless. The targets are linespeed's own; "
             "rows without a target are only for comparison."
         ),
         "",

@@ -20,11 +20,11 @@ def compare(bench):
     duration = 1 if bench.quick else 4
     section = Section(
         "Wake-up latency",
-        "Median delay with which an absolute 1 ms timer wakes its thread, with one thread on each CPU; the ratio is the "
-        "median over the CPUs. FIFO: `cyclictest -m -p 80 -i 1000 -S` compared with linespeed's policy `fifo`, setting "
-        "`tuned`; both hold /dev/cpu_dma_latency at 0. SCHED_OTHER: `cyclictest -m -i 1000 -S --laptop` (which "
-        "leaves C-states unchanged) compared with policy `other`, setting `as-is`; both include the kernel's 50 µs of timer "
-        "slack. cyclictest's histogram has bins of 1 µs; its median is interpolated within the bin. Neither side is "
+        "The result is the median delay with which an absolute 1 ms timer wakes its thread, with one thread on each CPU; the "
+        "ratio is the median over the CPUs. The FIFO rows compare `cyclictest -m -p 80 -i 1000 -S` with linespeed's policy "
+        "`fifo` and setting `tuned`; both hold /dev/cpu_dma_latency at 0. The SCHED_OTHER rows compare `cyclictest -m -i 1000 -S "
+        "--laptop` (which leaves C-states unchanged) with policy `other` and setting `as-is`; both include the kernel's 50 µs of "
+        "timer slack. cyclictest's histogram has bins of 1 µs; its median is interpolated within the bin. Neither side is "
         "corrected for missed periods.",
         [],
     )

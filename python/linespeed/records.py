@@ -11,9 +11,9 @@ from typing import Any, Literal, Mapping, Optional, Tuple, Union
 
 @dataclass(frozen=True)
 class Access:
-    """A node's memory in the firmware's table (HMAT), as accessed by the nearest CPUs."""
+    """Latency and bandwidth of a node's memory from the nearest CPUs, according to the firmware (HMAT)."""
 
-    #: The nodes with the nearest CPUs; empty if the kernel does not report them.
+    #: The nodes of the nearest CPUs; empty if the kernel does not report them.
     initiators: CpuList = ()
     #: Bandwidth of reads, B/s.
     read_bytes_per_second: Optional[int] = None
@@ -50,7 +50,8 @@ class AgainstFirst:
     #: The verdict on the difference; `costs` is the additional time of the first command compared with this one
     #: (negative if it is shorter), as a share of the first command's time.
     verdict: Verdict
-    #: Other differences, one sentence each: the use of the time, and counted events. Only if a difference is resolved.
+    #: Other differences, one sentence each: how the time was used, and counted events. Empty if no difference is
+    #: resolved.
     explained: Tuple[str, ...] = ()
     #: The interval of the ratio, at 95 % confidence for all commands together; absent if there are too few rounds.
     interval: Optional[Tuple[float, float]] = None
@@ -62,11 +63,11 @@ class AgainstFirst:
 Answer = Literal["supported", "contradicted", "cannot-tell"]
 
 
-#: The basis of a result.
+#: What a result is based on.
 Basis = Literal["measured", "extrapolated"]
 
 
-#: Whether more or less is better.
+#: Whether higher or lower values are better.
 Better = Literal["higher", "lower"]
 
 
@@ -84,9 +85,10 @@ class Bound:
     says: str
     #: What to try.
     advice: Tuple[str, ...] = ()
-    #: The kind. For `memory-latency`: `l2`, `l3`, `dram`, `remote`, `caches-or-memory`; for `own-threads`: `spinning`,
-    #: `shared-lines`; for `kernel`: `process-creation`, `page-faults`, `futex`, `network`, `file-io`, `path-lookups`,
-    #: `signals`, `timers`, `memory-mapping`, `context-switches`, or `syscall-` and the name of a system call.
+    #: The kind of the limiting factor. For `memory-latency`: `l2`, `l3`, `dram`, `remote`, `caches-or-memory`; for
+    #: `own-threads`: `spinning`, `shared-lines`; for `kernel`: `process-creation`, `page-faults`, `futex`, `network`,
+    #: `file-io`, `path-lookups`, `signals`, `timers`, `memory-mapping`, `context-switches`, or `syscall-` and the name
+    #: of a system call.
     kind: Optional[BoundKind] = None
 
 
@@ -94,7 +96,7 @@ class Bound:
 BoundBy = str
 
 
-#: The kind of cause, if known.
+#: A more detailed kind of the limiting factor, if known.
 BoundKind = str
 
 
@@ -114,12 +116,12 @@ class Bucket:
 class Cache:
     """One cache."""
 
-    #: The CPUs that share it; empty if an imported record does not list them, in which case one entry may represent
-    #: several caches.
+    #: The CPUs that share the cache; empty if an imported record does not list them, in which case the entry may
+    #: represent several caches.
     cpus: CpuList
-    #: The kind of contents.
+    #: The contents of the cache.
     kind: CacheKind
-    #: 1 is nearest to the core.
+    #: The cache level; 1 is nearest to the core.
     level: int
     #: Capacity in bytes; absent if the kernel does not report it.
     bytes: Optional[int] = None
@@ -131,7 +133,7 @@ class Cache:
 
 @dataclass(frozen=True)
 class CacheDomains:
-    """Several last-level caches on a node."""
+    """The last-level caches of a node that has several."""
 
     #: The usable CPUs of each cache.
     domains: Tuple[CpuList, ...] = ()
@@ -165,7 +167,8 @@ class Ceilings:
     clock_hz: Optional[float] = None
     #: The latency curve: load latency by working-set size.
     curve: Tuple[CurvePoint, ...] = ()
-    #: The day of each measurement, by its field name in this struct; for a workload's IPC, `ipc.` and the workload.
+    #: The day on which each value was measured, by the value's field name in this struct; for a workload's IPC, the
+    #: name is `ipc.` followed by the workload.
     days: Mapping[str, str] = field(default_factory=dict)
     #: Instructions per cycle of the built-in workloads, by their names.
     ipc: Mapping[str, float] = field(default_factory=dict)
@@ -173,13 +176,13 @@ class Ceilings:
     latency_ns: Optional[float] = None
     #: The memory probe's latency under increasing load, unloaded first.
     probe: Tuple[ProbePoint, ...] = ()
-    #: The record file of each measurement.
+    #: The record file that contains each value.
     records: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A published conclusion, compared with results."""
+    """A published conclusion, compared with the results of this machine."""
 
     #: The verdict of these results on the conclusion.
     answer: Answer
@@ -201,7 +204,7 @@ class Clock:
 
 @dataclass(frozen=True)
 class ClockHolders:
-    """Possible limits of a clock besides the settings of cpufreq."""
+    """Possible reasons for a limited clock, other than the settings of cpufreq."""
 
     #: Cooling devices that are currently lowering clocks.
     cooling: Tuple[Cooling, ...] = ()
@@ -211,11 +214,11 @@ class ClockHolders:
     held_before: Tuple[HeldBy, ...] = ()
     #: The limits that the processor reported as active at the time of the snapshot.
     holding: Tuple[HeldBy, ...] = ()
-    #: The range from which the processor may choose its clocks (HWP), of the most limited package.
+    #: The range from which the processor may choose its clocks (HWP), for the package with the tightest limit.
     hwp: Optional[HwpRange] = None
-    #: The longest single such period, ms.
+    #: The longest single period for which heat lowered clocks, ms.
     longest_heat_ms: Optional[int] = None
-    #: The share of the highest performance that the driver allows, % (`intel_pstate/max_perf_pct`).
+    #: The highest performance that the driver allows, as a percentage of the maximum (`intel_pstate/max_perf_pct`).
     max_percent: Optional[int] = None
     #: The firmware's profile: `performance`, `balanced`, `low-power`, `quiet`, `cool`…
     platform_profile: Optional[str] = None
@@ -255,7 +258,7 @@ class CommandInTurn:
 
     #: The `workload` of its results.
     workload: str
-    #: The comparison with the first command; absent for the first itself, and if no round has both times.
+    #: The comparison with the first command; absent for the first command itself, or if no round has both times.
     against_first: Optional[AgainstFirst] = None
     #: What limited the command.
     bound: Optional[Bound] = None
@@ -263,9 +266,9 @@ class CommandInTurn:
 
 @dataclass(frozen=True)
 class Conditions:
-    """The machine's state around the measurements."""
+    """The state of the machine before and after the measurements, and what else ran."""
 
-    #: The state at the end; absent for a plain inventory and for a killed run.
+    #: The state at the end; absent if only the inventory was recorded or the run was killed.
     after: Optional[Snapshot] = None
     #: The state at the start of the run.
     before: Snapshot = field(default_factory=lambda: Snapshot())
@@ -291,7 +294,7 @@ class Contended:
 
 @dataclass(frozen=True)
 class Contradiction:
-    """Two statements of the texts that cannot both be true."""
+    """Two statements in the texts that cannot both be true."""
 
     #: The locations of the statements.
     origins: Tuple[Origin, ...]
@@ -315,7 +318,7 @@ class Cooling:
 class Cores:
     """The cores' counters."""
 
-    #: The smallest share of time for which any of the events was counted.
+    #: The share of time for which the event with the least counting time was counted.
     coverage: float = 0.0
     #: Instructions per cycle, user mode and kernel together.
     ipc: Optional[float] = None
@@ -335,7 +338,7 @@ class Counts:
     clusters: Optional[int] = None
     #: Physical cores in all packages.
     cores: Optional[int] = None
-    #: CPUs on which this process may run; absent for another machine's captured tree.
+    #: CPUs on which this process may run; absent if the inventory was read from another machine's captured files.
     cpus_allowed: Optional[int] = None
     #: CPUs online.
     cpus_online: Optional[int] = None
@@ -357,8 +360,8 @@ class Coverage:
     state: State
     #: The measurement (`latency`), or a part of it (`latency 2MiB`), or a part of the inventory (`memory devices`).
     what: str
-    #: The code of the reason, for programs: it stays the same if the words change. Absent in records written by version
-    #: 0.1.
+    #: The code of the reason, for use by programs: the code stays the same if the wording changes. Absent in records
+    #: written by version 0.1.
     code: Optional[str] = None
     #: Why the coverage is incomplete; absent if it is complete.
     reason: Optional[str] = None
@@ -397,7 +400,7 @@ class Cpu:
     online: bool = False
     #: Package number within the machine, from 0.
     package: Optional[int] = None
-    #: The CPUs of the same core, this one included; empty when offline.
+    #: The CPUs of the same core, including this one; empty if the CPU is offline.
     siblings: CpuList = ()
 
 
@@ -419,7 +422,7 @@ class CpuTimes:
     softirq: float = 0.0
     #: Steal time.
     steal: float = 0.0
-    #: Time in the kernel, for processes.
+    #: Time in the kernel on behalf of processes.
     system: float = 0.0
     #: Time in user mode, including nice and guest time.
     user: float = 0.0
@@ -427,7 +430,7 @@ class CpuTimes:
 
 @dataclass(frozen=True)
 class CurvePlace:
-    """The CPU and the memory node of a latency curve; absent if the record has none."""
+    """The CPU and the memory node of a latency curve; each is absent if the record does not contain it."""
 
     #: The CPU that issues the loads.
     cpu: Optional[int] = None
@@ -453,11 +456,11 @@ class Diagnosis:
     bound: Optional[Bound] = None
     #: Causes of lost speed, worst first.
     findings: Tuple[Finding, ...] = ()
-    #: One entry per resource: from its ceiling down to the delivered result, cause by cause.
+    #: For each resource, the causes that separate the delivered result from the ceiling, with the loss due to each.
     ladders: Tuple[Ladder, ...] = ()
-    #: Place of the latency curve used for the levels, the headline and the chart; absent without a curve.
+    #: Where the latency curve behind the levels, the headline and the chart was measured; absent if there is no curve.
     latency_curve: Optional[CurvePlace] = None
-    #: The time that each layer of the machine adds to one routine, fastest layer first.
+    #: The time that one routine takes in each layer of the machine, fastest layer first.
     layers: Tuple[Layer, ...] = ()
     #: The levels of the memory hierarchy found in the latency curve, nearest first, memory last.
     levels: Tuple[Level, ...] = ()
@@ -466,11 +469,11 @@ class Diagnosis:
     #: Resources that the measurements did not exercise, one sentence each; for example memory, if the working set
     #: fitted in the caches.
     not_reached: Tuple[str, ...] = ()
-    #: Conclusions from the matrices of a machine with several nodes; absent for one node.
+    #: Conclusions from the matrices of a machine with several nodes; absent if there is only one node.
     numa: Optional[Numa] = None
     #: The cost of each step between two layers, with an interpretation; absent if layers were not timed alternately.
     overhead: Optional[Overhead] = None
-    #: The best layout of a program on a machine with several nodes; absent for one node.
+    #: The best layout of a program on a machine with several nodes; absent if there is only one node.
     plan: Optional[Plan] = None
     #: One entry per resource: its ceiling and the delivered result.
     resources: Tuple[Resource, ...] = ()
@@ -478,7 +481,7 @@ class Diagnosis:
     scaling: Tuple[Scaling, ...] = ()
     #: The actual placement of the machine's CPUs; absent if not measured.
     shape: Optional[Shape] = None
-    #: The gain from siblings for each workload measured with and without siblings.
+    #: The gain from SMT siblings, for each workload measured with and without siblings.
     siblings: Tuple[SiblingsAdd, ...] = ()
     #: Differences between alternating commands; only in records of `linespeed stat` with several commands.
     turns: Optional[Turns] = None
@@ -519,7 +522,7 @@ class Evidence:
 
     #: The result's place in the record: `conditions.before.thp`, `wakeup.latency cpu=0 setting=as-is`.
     from_: str
-    #: The result with its unit, in words.
+    #: The result as text, with its unit.
     says: str
 
 
@@ -533,7 +536,7 @@ class Finding:
     loss: Verdict
     #: Whether the loss was measured here or modelled.
     measured: bool
-    #: The rule's name, stable: `timer-slack`.
+    #: The rule's name, which never changes: `timer-slack`.
     rule: str
     #: How severe it is.
     severity: Severity
@@ -547,8 +550,8 @@ class Finding:
     remedy: Tuple[str, ...] = ()
     #: The command of each entry of `remedy`; `null` if it has none. Absent in records written by version 0.1.
     remedy_commands: Tuple[Optional[str], ...] = ()
-    #: The knob set by each entry of `remedy`, which `linespeed fix` sets and measures; `null` for an entry that sets
-    #: none. Absent if no entry sets one.
+    #: The knob that each entry of `remedy` sets; `linespeed fix` sets it and measures its gain. `null` for an entry
+    #: without a knob; absent if no entry has one.
     remedy_sets: Tuple[Optional[KnobValue], ...] = ()
     #: The affected resource, as in `diagnosis.resources[].name`, if there is one.
     resource: Optional[str] = None
@@ -566,7 +569,7 @@ class Gain:
 
     #: The results.
     evidence: Tuple[Evidence, ...] = ()
-    #: Work done in the same time, relative to a NUMA-unaware program.
+    #: Work that it does in the same time, relative to a NUMA-unaware program.
     factor: float = 0.0
     #: The interval of the factor, derived from the intervals of the results; absent if they have none.
     interval: Optional[Tuple[float, float]] = None
@@ -605,8 +608,8 @@ class HugePages:
 
 @dataclass(frozen=True)
 class HwpRange:
-    """Performance levels of a processor that chooses its clocks itself, usually in steps of 100 MHz (Intel SDM volume 3B:
-    HWP)."""
+    """Performance levels of a processor that chooses its own clocks. A level usually corresponds to 100 MHz (Intel SDM
+    volume 3B: HWP)."""
 
     #: The highest level that the processor is allowed to choose.
     allowed: int = 0
@@ -644,7 +647,7 @@ class IdleState:
 class Import:
     """The sources of a record not measured by linespeed."""
 
-    #: Contradictory statements of the texts.
+    #: Contradictory statements in the texts.
     contradictions: Tuple[Contradiction, ...] = ()
     #: The source of each part of the inventory, by its path: `machine.counts.packages`.
     inventory: Mapping[str, Origin] = field(default_factory=dict)
@@ -656,7 +659,7 @@ class Import:
     outputs: Tuple[Output, ...] = ()
     #: The texts.
     texts: Tuple[Text, ...] = ()
-    #: Impossible results, saved as text only.
+    #: Impossible results, of which only the text is saved.
     withheld: Tuple[Withheld, ...] = ()
 
 
@@ -668,13 +671,13 @@ class Interval:
     blocked: Optional[float] = None
     #: The core clock.
     clock: Optional[Clock] = None
-    #: The cores' counters over all running tasks.
+    #: The cores' hardware counters, for all running tasks.
     cores: Optional[Cores] = None
-    #: The counters of the watched cgroup.
+    #: The hardware counters for the selected cgroup.
     cores_of_group: Optional[Cores] = None
     #: CPUs online at the end of the interval.
     cpus: int = 0
-    #: Number of times threads were sampled.
+    #: How often threads were sampled.
     looks: Looks2 = field(default_factory=lambda: Looks2())
     #: CPU time of linespeed itself, s.
     own_seconds: float = 0.0
@@ -684,30 +687,30 @@ class Interval:
     probe: Optional[Probe] = None
     #: The processes with the most CPU time, busiest first.
     processes: Tuple[Process, ...] = ()
-    #: The time covered by `processes`, s: many processes are read less often than every interval.
+    #: The time covered by `processes`, s: if there are many processes, they are not read in every interval.
     processes_seconds: Optional[float] = None
     #: Events per second: `context-switches`, `interrupts`, `forks`, `page-faults`, `major-faults`, `page-migrations`,
     #: `reclaimed-pages` (by direct reclaim), `softirqs`, and each kind of softirq, such as `softirqs-net-rx`.
     rates: Mapping[str, float] = field(default_factory=dict)
-    #: Use of other nodes' memory, on machines with several nodes.
+    #: How much memory of other nodes was used; only on machines with several nodes.
     remote: Optional[Remote] = None
-    #: Time that threads spent waiting in run queues, s, summed over threads.
+    #: Time that threads waited in run queues, s, summed over threads.
     run_queue_delay: Optional[float] = None
     #: Average number of running and ready threads, from samples of `procs_running`.
     runnable: Optional[float] = None
-    #: Samples of user mode over all running tasks.
+    #: Samples of all running tasks in user mode.
     sampled: Optional[Sampled] = None
     #: The length of the interval, s.
     seconds: float = 0.0
     #: The sensors' values.
     sensors: Optional[Sensors] = None
-    #: The times and waits of the selected processes, if only some are selected.
+    #: The times and waits of the selected processes; absent if no processes were selected.
     service: Optional[Service] = None
-    #: Results of the placement checks so far, without the state of each check; absent if there was no check.
+    #: Results of the placement checks made so far, without the state in each check; absent if there was no check.
     shape: Optional[Shape] = None
-    #: Time for which the machine was suspended during the interval, s; not included in `seconds`.
+    #: How long the machine was suspended during the interval, s; `seconds` does not include this time.
     suspended: Optional[float] = None
-    #: The threads with the most CPU time among the watched processes, if only some processes are watched.
+    #: The threads of the selected processes with the most CPU time; empty if no processes were selected.
     threads: Tuple[Thread, ...] = ()
     #: The cgroup most throttled by its quota.
     throttled: Optional[Throttled] = None
@@ -715,7 +718,7 @@ class Interval:
     times: CpuTimes = field(default_factory=lambda: CpuTimes())
     #: Memory traffic.
     traffic: Optional[Traffic] = None
-    #: The causes for which threads of these processes waited.
+    #: What the threads of these processes waited for.
     waits: Mapping[str, Waits] = field(default_factory=dict)
 
 
@@ -751,7 +754,7 @@ class KernelTime:
 
     #: The kind of work.
     kind: BoundKind
-    #: The share of the samples with this kind of work.
+    #: The share of the samples that show this kind of work.
     share: Share
 
 
@@ -785,14 +788,14 @@ class KnobValue:
     knob: KnobName
     #: The CPUs to which it applies; absent for all CPUs.
     cpus: Optional[CpuList] = None
-    #: The value; absent for the value set by `linespeed quiet`.
+    #: The value; absent for the value that `linespeed quiet` sets.
     value: Optional[str] = None
 
 
 @dataclass(frozen=True)
 class Ladder:
-    """From the ceiling down to the delivered result. The sum is exact: if more is better, ceiling − `takes` of every step
-    − `unexplained` = delivered; if less is better (latencies), the steps are added instead."""
+    """The losses from the ceiling down to the delivered result. They add up exactly: if more is better, ceiling − `takes`
+    of every step − `unexplained` = delivered; if less is better (latencies), the steps are added instead of subtracted."""
 
     #: Whether higher or lower values are better.
     better: Better
@@ -810,7 +813,7 @@ class Ladder:
     rungs: Tuple[Rung, ...]
     #: The source of the ceiling.
     source: CeilingSource
-    #: The part of the loss without a known cause; negative if the causes add up to more than the whole loss.
+    #: The part of the loss without a known cause; negative if the losses to known causes exceed the total loss.
     unexplained: float
     #: Unit of the ceiling, the steps and the delivered result.
     unit: str
@@ -824,7 +827,7 @@ class Layer:
     from_: str
     #: `kernel`, `user`, `guest kernel`, `guest user`.
     layer: str
-    #: Additional total time of its passes compared with the fastest layer (0.12 is 12 %).
+    #: How much more time this layer's passes took in total than those of the fastest layer (0.12 is 12 %).
     over: float
     #: The result in words.
     says: str
@@ -839,21 +842,22 @@ class Layer:
     #: The code of the doubt, for programs: it stays the same if the words change. Absent in records written by version
     #: 0.1.
     doubt_code: Optional[str] = None
-    #: `on` or `off`, if known.
+    #: Whether interrupts were `on` or `off`, if known.
     interrupts: Optional[str] = None
-    #: 95 % interval of a pass's median, if there are enough samples.
+    #: 95 % interval of the median pass time, if there are enough samples.
     interval: Optional[Tuple[float, float]] = None
-    #: The interval of `over`, from the slices that both layers ran alternately; it holds for all steps together.
+    #: The interval of `over`, from the slices that both layers ran alternately; the confidence level is 95 % for all
+    #: steps together.
     over_interval: Optional[Tuple[float, float]] = None
-    #: `time` in seconds, if timed.
+    #: The time of a pass in seconds, if it was measured.
     seconds: Optional[float] = None
-    #: Standard deviation ÷ mean, included because published tables use it.
+    #: Standard deviation of the passes divided by their mean; included because published tables use it.
     variation: Optional[float] = None
 
 
 @dataclass(frozen=True)
 class LayerStep:
-    """A difference between two layers, and its cost."""
+    """Two layers that differ in a single property, and the cost of that property."""
 
     #: Number of slices of the routine that both layers ran alternately.
     rounds: int
@@ -882,7 +886,7 @@ class Level:
 
     #: Comparison of the two sizes, one sentence.
     judgement: str
-    #: Latency on the level's plateau, ns.
+    #: Latency on the plateau of this level, ns.
     latency_ns: float
     #: `L1`, `L2`, `L3`, `memory`.
     name: str
@@ -890,7 +894,7 @@ class Level:
     advertised_bytes: Optional[int] = None
     #: The latency in cycles of the core clock.
     latency_cycles: Optional[float] = None
-    #: Working set beyond which the latency rises to the next level, bytes; absent for memory.
+    #: Size of the working set beyond which the latency rises to that of the next level, bytes; absent for memory.
     measured_bytes: Optional[int] = None
 
 
@@ -922,17 +926,17 @@ class Limits:
 
 @dataclass(frozen=True)
 class LockWaits:
-    """Waits of one process's threads for locks, or for each other."""
+    """The time for which the threads of one process waited for locks or for each other."""
 
     #: Total time that the process's threads were running or ready to run, s.
     active: float = 0.0
-    #: Total time that threads were blocked on locks, s. Waits after which a thread did not run are excluded: it may
-    #: wait for work.
+    #: Total time that threads were blocked on locks, s. A wait after which the thread did not run is excluded, because
+    #: the thread may be waiting for work.
     blocked: float = 0.0
     #: The part of `blocked` that is certainly due to a mutex: the arguments of the futex call show that the thread
-    #: expected it to be locked with waiters.
+    #: expected a locked mutex with waiters.
     mutex: float = 0.0
-    #: Threads that were in a mutex in all samples and never ran.
+    #: Number of threads that waited for a mutex in all samples and never ran.
     stuck: int = 0
 
 
@@ -946,7 +950,7 @@ class LongGap:
     cpu: int
     #: Length of the gap or delay of the wake-up, ns.
     ns: float
-    #: How the causes of the gap were identified.
+    #: How the causes of the gap were determined.
     witness: Witness
     #: The causes that used the time, largest share first.
     takers: Tuple[Taker, ...] = ()
@@ -956,13 +960,13 @@ class LongGap:
 
 @dataclass(frozen=True)
 class Look:
-    """One placement check: the location of the CPUs within a few milliseconds."""
+    """One placement check: where the CPUs were located during a few milliseconds."""
 
     #: The start of the check, in seconds since the start of the run.
     at_seconds: float = 0.0
-    #: Whether all CPUs were busy until the check; a host places busy CPUs differently.
+    #: Whether all CPUs were busy right before the check; hosts place busy CPUs differently.
     busy: Optional[bool] = None
-    #: Pairs of CPUs that computed at the same time.
+    #: Results for pairs of CPUs that computed simultaneously.
     contended: Tuple[Contended, ...] = ()
     #: Latency of a cache-line transfer from one CPU of a pair to the other, ns: the minimum of a few short blocks; null
     #: if either CPU did not run.
@@ -988,9 +992,9 @@ class Looks:
 
 @dataclass(frozen=True)
 class Looks2:
-    """Number of times the threads of a command were sampled."""
+    """How many samples of a command's threads were taken, and what they showed."""
 
-    #: Active threads, summed over samples.
+    #: Number of active threads, summed over the samples.
     active: int = 0
     #: Samples of a thread.
     all: int = 0
@@ -998,13 +1002,13 @@ class Looks2:
     idle: int = 0
     #: Maximum number of simultaneously active threads; 0 if unknown.
     most_active: int = 0
-    #: Waiting threads whose cause of waiting could not be read, summed.
+    #: Number of waiting threads whose cause of waiting could not be read, summed over the samples.
     unread: int = 0
 
 
 @dataclass(frozen=True)
 class Machine:
-    """The inventory of a machine. Every list is in ascending order of its ids."""
+    """The inventory of a machine. Every list is in ascending order of ids."""
 
     #: Instruction set: `x86_64` or `aarch64`.
     architecture: str = ''
@@ -1026,7 +1030,7 @@ class Machine:
     limits: Limits = field(default_factory=lambda: Limits())
     #: Memory managed by the kernel, in bytes.
     memory_bytes: Optional[int] = None
-    #: All memory slots listed by the firmware, populated or not.
+    #: All memory slots that the firmware lists, populated or empty.
     memory_devices: Tuple[MemoryDevice, ...] = ()
     #: Number of memory slots according to the board (SMBIOS type 16); an imported text may list fewer.
     memory_slots: Optional[int] = None
@@ -1039,7 +1043,7 @@ class Machine:
     processor: Processor = field(default_factory=lambda: Processor())
     #: System vendor and product from the firmware, for instance `Dell Inc. PowerEdge R740`.
     system: System = field(default_factory=lambda: System())
-    #: The hypervisor and the container in which linespeed runs.
+    #: The hypervisor and container in which linespeed runs.
     virtualization: Virtualization = field(default_factory=lambda: Virtualization())
 
 
@@ -1059,7 +1063,7 @@ class Measurement:
     unit: str
     #: Where and how the metric was measured.
     where: Where
-    #: Which direction is better; absent if neither is.
+    #: Whether higher or lower values are better; absent if neither is.
     better: Optional[Better] = None
     #: Details of the method: kernel, variant, verified placement, counts.
     detail: Mapping[str, Any] = field(default_factory=dict)
@@ -1070,7 +1074,8 @@ class Measurement:
     #: The code of the doubt, for programs: it stays the same if the words change. Absent in records written by version
     #: 0.1.
     doubt_code: Optional[str] = None
-    #: The number of placement checks before each sample, or a single number for all samples; empty if unknown.
+    #: The number of placement checks made before each sample; a single number if it is the same for all samples; empty
+    #: if unknown.
     looks: Tuple[int, ...] = ()
     #: Samples affected by a known event.
     marks: Tuple[SampleMark, ...] = ()
@@ -1092,7 +1097,7 @@ class MemoryDevice:
     bank: Optional[str] = None
     #: Size in bytes; absent for an empty slot.
     bytes: Optional[int] = None
-    #: Channel, if the locators show it; devices on one channel have the same text.
+    #: Channel, if the locators show it; all devices on a channel have the same text.
     channel: Optional[str] = None
     #: Configured speed, MT/s.
     configured_mt_s: Optional[int] = None
@@ -1116,7 +1121,7 @@ class MemoryDevice:
     vendor: Optional[str] = None
 
 
-#: The source of the data for which loads wait.
+#: Where the data for which loads wait is located.
 MemoryLevel = Literal["l2", "l3", "dram", "remote", "caches-or-memory"]
 
 
@@ -1136,7 +1141,7 @@ class Moment:
     verdicts: Tuple[Held, ...] = ()
 
 
-#: Whether the CPUs keep their places.
+#: Whether the CPUs stay where they are.
 Motion = Literal["unknown", "pinned", "floating"]
 
 
@@ -1162,13 +1167,14 @@ class Node:
     id: int = 0
     #: Size of the memory-side cache in front of the node's memory, bytes.
     memory_side_cache_bytes: Optional[int] = None
-    #: The kernel's tier for the node's memory: lower is faster; DRAM usually has 4. Absent before Linux 6.1.
+    #: The kernel's tier for the node's memory: a lower number means faster memory; DRAM usually has 4. Absent before
+    #: Linux 6.1.
     memory_tier: Optional[int] = None
 
 
 @dataclass(frozen=True)
 class NotLookedFor:
-    """A rule not applied because data is missing."""
+    """A rule that was not applied because data is missing."""
 
     #: The missing data.
     missing: str
@@ -1188,19 +1194,20 @@ class NotUnderstood:
 
 @dataclass(frozen=True)
 class Numa:
-    """The cost of remote accesses to a NUMA-unaware program, and whether the firmware's distances are correct."""
+    """What remote accesses cost a NUMA-unaware program, and whether the firmware's distances are correct."""
 
     #: One or two sentences on these results and their consequences.
     meaning: str
     #: Number of measured nodes with memory.
     nodes: int
-    #: Share of remote accesses in a NUMA-unaware program: (nodes - 1) / nodes.
+    #: Share of remote accesses among all memory accesses of a NUMA-unaware program: (nodes - 1) / nodes.
     remote_share: float
     #: Average bandwidth of such a program's accesses, relative to local accesses (0.6 is 40 % less).
     bandwidth_factor: Optional[float] = None
     #: Rank correlation of the firmware's distances with the measured latencies, -1 to 1.
     distance_agreement: Optional[float] = None
-    #: Cost of the worst mismatch to a program that relies on the table and therefore uses the slower node.
+    #: What the worst mismatch costs a program that relies on the firmware's distances and therefore uses the slower
+    #: node.
     distance_loss: Optional[Verdict] = None
     #: Pairs whose distance disagrees with the measurement, a phrase each.
     distance_mismatches: Tuple[str, ...] = ()
@@ -1218,13 +1225,13 @@ class Numa:
 class Origin:
     """The line of a tool's output from which a result was read."""
 
-    #: Line in that text, from 1.
+    #: The line number in that text, counted from 1.
     line: int
     #: The line's original text, without colors and quoting, truncated to 200 characters.
     says: str
     #: The text: a file's name, `standard input`, `reference:kunpeng-920-4826`.
     text: str
-    #: The tool: `lscpu`, `perf stat`, `cyclictest`, `openssl speed`; `published figures` for a table of an article.
+    #: The tool: `lscpu`, `perf stat`, `cyclictest`, `openssl speed`; `published figures` for a table in an article.
     tool: str
 
 
@@ -1232,7 +1239,7 @@ class Origin:
 class Output:
     """One tool's output within a text."""
 
-    #: The first and last line of the output in that text, from 1.
+    #: The first and last line of the output in that text, counted from 1.
     lines: Tuple[int, int]
     #: Number of results and inventory facts read from the output.
     taken: int
@@ -1248,8 +1255,8 @@ class Output:
 
 @dataclass(frozen=True)
 class Overhead:
-    """The cost of the machine's layers, timed alternately with the same machine code: one entry per step, in which a
-    single condition differs."""
+    """The cost of the machine's layers, timed alternately with the same machine code. Each step compares two layers that
+    differ in a single condition."""
 
     #: The conclusions of a published comparison of layers, and whether these results support them.
     claims: Tuple[Claim, ...]
@@ -1257,9 +1264,9 @@ class Overhead:
     floor_says: str
     #: The fastest layer, with which the others are compared.
     line_speed: str
-    #: The differences between two layers, and their costs.
+    #: The steps, each with the cost of the difference between two layers.
     steps: Tuple[LayerStep, ...]
-    #: A layer compared with itself: any difference is noise.
+    #: The difference between a layer and itself, which is noise.
     floor: Optional[Verdict] = None
 
 
@@ -1279,7 +1286,7 @@ class Plan:
 
     #: Other settings: memory, huge pages, interrupts.
     advice: Tuple[Advice, ...] = ()
-    #: A level below the nodes: several last-level caches per node.
+    #: The level below the nodes, if nodes have several last-level caches.
     caches: Optional[CacheDomains] = None
     #: Omissions and weaknesses of the plan, one sentence each.
     cautions: Tuple[str, ...] = ()
@@ -1299,7 +1306,7 @@ class Plan:
     sources: Tuple[str, ...] = ()
     #: The complete plan in one or two sentences.
     summary: str = ''
-    #: Unknown facts and how to determine them, one sentence each.
+    #: Unknown facts and how to find them out, one sentence each.
     unknown: Tuple[str, ...] = ()
     #: The measured gain, from running a command with and without the plan.
     verification: Optional[Verification] = None
@@ -1317,8 +1324,8 @@ Position = Literal["low", "normal", "high", "unknown-machine", "not-representati
 class PowerLimit:
     """A power limit of a package (powercap, RAPL)."""
 
-    #: The interface that sets the limit: `intel-rapl` (MSR), `intel-rapl-mmio` (firmware, thermald). The lowest limit
-    #: applies.
+    #: The interface that sets the limit: `intel-rapl` (MSR), `intel-rapl-mmio` (firmware, thermald). If several
+    #: interfaces set a limit, the lowest one applies.
     interface: str = ''
     #: The file that sets the limit.
     limit_file: str = ''
@@ -1336,13 +1343,13 @@ class PowerLimit:
 
 @dataclass(frozen=True)
 class Probe:
-    """The probe's readings in one interval."""
+    """The memory probe's readings in one interval."""
 
     #: The core's clock, measured with dependent adds, Hz.
     clock_hz: Optional[float] = None
     #: The median delay of the probe's timer, µs.
     late_us: Optional[float] = None
-    #: The 95 % interval of that median; absent with fewer than 6 readings.
+    #: The 95 % interval of that median; absent if there are fewer than 6 readings.
     latency_interval_ns: Mapping[str, Tuple[float, float]] = field(default_factory=dict)
     #: Latency of loads from memory by node, ns: the median of the readings.
     latency_ns: Mapping[str, float] = field(default_factory=dict)
@@ -1366,7 +1373,7 @@ class Process:
     class_: Optional[str] = None
     #: CPU time, s.
     cpu: float = 0.0
-    #: Whether the process has exited; its time is then the last value read.
+    #: Whether the process has exited; its times are then the last values read.
     ended: Optional[bool] = None
     #: The process's name in the kernel, without control characters.
     name: str = ''
@@ -1378,7 +1385,7 @@ class Process:
     priority: Optional[int] = None
     #: Whether the process has a real-time policy.
     real_time: bool = False
-    #: The causes for which it waits, if it was sampled.
+    #: What the process waits for, if it was sampled.
     sampled: Optional[Sampled] = None
     #: The part of `cpu` spent in the kernel, s.
     system: float = 0.0
@@ -1404,7 +1411,7 @@ class Process2:
     policy: Policy = 'default'
     #: The number of threads; absent if the machine's CPUs are not known.
     threads: Optional[int] = None
-    #: Whether `cpus` are all usable CPUs of its nodes.
+    #: Whether `cpus` contains all usable CPUs of these nodes.
     whole_nodes: bool = False
 
 
@@ -1419,7 +1426,7 @@ class Processor:
     base_hz: Optional[int] = None
     #: The cycle counter's rate in Hz (TSC on x86-64, CNTFRQ on aarch64), if the kernel or CPUID reports it.
     counter_hz: Optional[int] = None
-    #: Whether the cycle counter's rate is the same in every state.
+    #: Whether the cycle counter runs at the same rate in every clock and idle state.
     counter_invariant: Optional[bool] = None
     #: x86 family.
     family: Optional[int] = None
@@ -1442,9 +1449,9 @@ class Processor:
     model: Optional[int] = None
     #: Model name from CPUID, or derived from MIDR with the same tables as in lscpu.
     model_name: Optional[str] = None
-    #: Arm variant and revision, `r1p0`.
+    #: Arm variant and revision: `r1p0`.
     revision: Optional[str] = None
-    #: x86 stepping; for Arm see `revision` (`rNpM`).
+    #: x86 stepping; for Arm, see `revision`.
     stepping: Optional[int] = None
     #: Width of the widest usable vectors, in bits.
     vector_bits: Optional[int] = None
@@ -1452,13 +1459,13 @@ class Processor:
     vendor: Optional[str] = None
 
 
-#: The share of programs affected by a loss.
+#: How many programs a loss affects.
 Relevance = Literal["all", "some", "few", "none"]
 
 
 @dataclass(frozen=True)
 class Remote:
-    """Pages on other nodes, as shares of all pages."""
+    """The use of memory on other nodes, as shares."""
 
     #: Share of the pages of the watched processes on nodes where none of their threads ran.
     held: Optional[float] = None
@@ -1489,17 +1496,18 @@ class Resource:
     #: The code of the doubt, for programs: it stays the same if the words change. Absent in records written by version
     #: 0.1.
     doubt_code: Optional[str] = None
-    #: The lowest and highest ceiling of the models in the processor's family, if the ceiling is from the family: the
-    #: ceiling of this model is between them, which also bounds the share.
+    #: The lowest and the highest ceiling among the models in the processor's family, if the ceiling is that of the
+    #: family. The ceiling of this model is between these two, so they also limit the possible share.
     family_ceilings: Optional[Tuple[float, float]] = None
     #: Comparison with the published results; absent if there are none for a known machine.
     position: Optional[Position] = None
-    #: The difference of the result between its two interleaved halves, every other sample each, as a share of their
-    #: mean; absent with fewer than four saved samples.
+    #: The difference between the results of two halves of the samples, each consisting of every other sample, as a
+    #: share of their mean; absent if fewer than four samples were saved.
     repeatability: Optional[float] = None
-    #: Delivered share of line speed (1 is 100 %), if the ceiling is from the hardware or its processor family.
+    #: The delivered value as a share of line speed (1 is 100 %), if the ceiling is that of this hardware or of its
+    #: processor family.
     share: Optional[float] = None
-    #: The source of the ceiling.
+    #: Where the ceiling comes from.
     source: Optional[CeilingSource] = None
     #: Published results of similar machines; absent if there are none.
     typical: Optional[Typical] = None
@@ -1551,7 +1559,7 @@ class SampleMark:
 
 @dataclass(frozen=True)
 class Sampled:
-    """The causes for which user-mode code waits, from samples."""
+    """What user-mode code waits for, according to samples."""
 
     #: Share of samples after atomic instructions and fences.
     atomic: Share = field(default_factory=lambda: Share())
@@ -1559,7 +1567,7 @@ class Sampled:
     far: Share = field(default_factory=lambda: Share())
     #: Share of samples after floating-point additions and multiplications.
     float: Share = field(default_factory=lambda: Share())
-    #: Share of samples at loads with an unknown address, which may belong to any of the groups above.
+    #: Share of samples at loads with an unknown address; these loads may belong to any of the groups above.
     hidden: Share = field(default_factory=lambda: Share())
     #: Samples in kernel mode; 0 if this user may not sample the kernel.
     in_kernel: int = 0
@@ -1570,7 +1578,7 @@ class Sampled:
     #: Share of samples at loads from a memory area that fits in the last-level cache but not in the core's private
     #: caches.
     last_cache: Share = field(default_factory=lambda: Share())
-    #: Location of most of that memory.
+    #: Where most of that memory area is located.
     level: Optional[MemoryLevel] = None
     #: Latency of such a load according to this machine's measured latency curve, ns.
     load_ns: Optional[float] = None
@@ -1583,9 +1591,9 @@ class Sampled:
     #: Share of samples at loads from a memory area that fits in the second-level cache but not in the first-level
     #: cache.
     own_cache: Share = field(default_factory=lambda: Share())
-    #: The part of `far` with memory on a node other than the CPU's.
+    #: The part of `far` that accesses memory on a node other than the CPU's.
     remote: Share = field(default_factory=lambda: Share())
-    #: Number of samples: of the interval, or of the last 10 s if that is longer.
+    #: Number of samples in the interval, or in the last 10 s if that is longer.
     samples: int = 0
     #: The part of `far` with sequential accesses.
     sequential: Share = field(default_factory=lambda: Share())
@@ -1595,8 +1603,8 @@ class Sampled:
     spinning: Share = field(default_factory=lambda: Share())
     #: Samples whose instruction could not be read or decoded. All shares exclude them.
     undecoded: int = 0
-    #: Size of the memory area accessed by `far`, bytes; without `far`, of the area accessed by the loads that wait for
-    #: a cache.
+    #: Size of the memory area that `far` accesses, bytes; if `far` is empty, of the area that the loads waiting for a
+    #: cache access.
     working_set: Optional[float] = None
 
 
@@ -1617,7 +1625,7 @@ class Scaling:
     points: int
     #: Throughput of one thread according to the fit, work/s.
     rate: float
-    #: Median distance of the measured points from the fit, relative.
+    #: Median relative deviation of the measured points from the fit.
     residual: float
     #: Speed-up of the last step over one thread.
     speedup: float
@@ -1627,12 +1635,12 @@ class Scaling:
     workload: str
     #: Whether the speed-up exceeds the number of threads because of an unreliable step.
     disturbed: Optional[bool] = None
-    #: Smallest and largest number of threads of the fitted steps. If siblings share cores, not all steps are fitted:
-    #: with `cores-first`, only steps without siblings; with other placements, only steps with more than one thread,
-    #: since a single thread has a core to itself.
+    #: The smallest and the largest number of threads among the fitted steps. If siblings share cores, not all steps are
+    #: fitted: with `cores-first`, only steps without siblings; with other placements, only steps with more than one
+    #: thread, since a single thread has a core to itself.
     fitted: Optional[Tuple[int, int]] = None
-    #: Number of threads beyond which each further thread adds less than half of a thread's throughput; absent if not
-    #: reached.
+    #: Number of threads beyond which each further thread adds less than half of a single thread's throughput; absent if
+    #: this number was not reached.
     knee: Optional[int] = None
     #: The interval of the speed-up, from the intervals of both steps.
     speedup_interval: Optional[Tuple[float, float]] = None
@@ -1646,7 +1654,7 @@ class Sensors:
 
     #: The highest temperature, °C.
     celsius: Optional[float] = None
-    #: The fastest fan, revolutions per minute.
+    #: Speed of the fastest fan, revolutions per minute.
     fan_rpm: Optional[float] = None
     #: Share of time for which the most affected package or core was thermally throttled.
     heat_throttled: Optional[float] = None
@@ -1656,15 +1664,15 @@ class Sensors:
 
 @dataclass(frozen=True)
 class Service:
-    """The CPU times of selected processes, and the causes for which their threads waited."""
+    """The CPU times of selected processes, and what their threads waited for."""
 
-    #: Number of processes started by the specified processes; the values here include them.
+    #: Number of processes that the selected processes started; the values here include them.
     below: int = 0
     #: Number of processes selected by PID, if all of them have exited; `seconds` is then the time until the last exit.
     ended: Optional[int] = None
-    #: Number of times their threads were sampled.
+    #: How often their threads were sampled.
     looks: Looks2 = field(default_factory=lambda: Looks2())
-    #: Conclusions from user-mode samples of the processes.
+    #: Conclusions from samples of the processes in user mode.
     sampled: Optional[Sampled] = None
     #: How long the processes were observed, s.
     seconds: float = 0.0
@@ -1673,7 +1681,7 @@ class Service:
     states: Mapping[str, float] = field(default_factory=dict)
     #: Number of observed threads.
     threads: int = 0
-    #: The causes for which threads waited.
+    #: What the threads waited for.
     waits: Mapping[str, Waits] = field(default_factory=dict)
 
 
@@ -1697,27 +1705,27 @@ class Shape:
     looks: int = 0
     #: Whether loads from the same page have two different latencies, like local and remote memory.
     memory: Optional[TwoDistances] = None
-    #: Whether the CPUs keep their places.
+    #: Whether the CPUs stay where they are.
     motion: Motion = 'unknown'
     #: Pairs that shared a core in at least one check, most frequent first.
     shared_cores: Tuple[SharedCore, ...] = ()
     #: Checks in which CPUs shared a core although Linux reports separate cores.
     sharing: Optional[Share] = None
-    #: The share of checks in which CPUs shared a core, of the checks made immediately after all CPUs were busy.
+    #: As `sharing`, but only for checks made immediately after all CPUs were busy.
     sharing_busy: Optional[Share] = None
-    #: Siblings according to Linux that did not slow each other down.
+    #: CPUs that Linux reports as siblings but that did not slow each other down.
     siblings_not_confirmed: Tuple[Tuple[int, int], ...] = ()
     #: Checks in which the CPUs were in several domains that Linux does not report.
     split: Optional[Share] = None
     #: The state in each check, in order; absent for an inconclusive check.
     states: Tuple[Optional[ShapeState], ...] = ()
-    #: Linux's topology compared with the placement checks.
+    #: How Linux's topology compares with the placement checks.
     topology: Topology = 'unknown'
 
 
 @dataclass(frozen=True)
 class ShapeState:
-    """The location of the CPUs in one placement check."""
+    """Where the CPUs were located in one placement check."""
 
     #: CPUs that shared a core, one list per core.
     cores: Tuple[CpuList, ...] = ()
@@ -1730,14 +1738,14 @@ class ShapeState:
 
 @dataclass(frozen=True)
 class Share:
-    """A share of samples: their number, and the 95 % interval of the share of time (Wilson, 1927), whose width is above
-    zero even for a count of zero."""
+    """A share of samples: their number, and the 95 % interval of the share of time (Wilson, 1927). The interval has a
+    width above zero even if the count is zero."""
 
     #: Number of samples.
     count: int = 0
     #: The upper end.
     high: float = 1.0
-    #: The lower end of the interval, which covers both possibilities for undecided samples.
+    #: The lower end of the interval; the interval covers both possibilities for undecided samples.
     low: float = 0.0
     #: The share of these samples among all decoded samples.
     share: float = 0.0
@@ -1745,7 +1753,7 @@ class Share:
 
 @dataclass(frozen=True)
 class SharedCore:
-    """Two CPUs on one core."""
+    """Two CPUs that shared a core."""
 
     #: Number of checks in which the pair shared a core.
     looks: int
@@ -1763,7 +1771,7 @@ class Siblings:
     evidence: Tuple[Evidence, ...] = ()
     #: Whether this is based on results; otherwise it is a default choice.
     measured: bool = False
-    #: One CPU of each core, for the opposite choice; empty if the CPUs are not known.
+    #: One CPU of each core, for users who prefer the other choice; empty if the CPUs are not known.
     one_a_core: CpuList = ()
     #: Hardware threads of each core.
     per_core: int = 0
@@ -1775,11 +1783,11 @@ class Siblings:
 
 @dataclass(frozen=True)
 class SiblingsAdd:
-    """The gain in a workload's throughput from siblings."""
+    """How much throughput a workload gains from SMT siblings."""
 
     #: Throughput of all CPUs divided by that of one thread per core, minus one (0.13 is 13 % more).
     adds: float
-    #: Whether the step of one thread per core was measured.
+    #: Whether the step with one thread per core was measured or extrapolated.
     basis: Basis
     #: The results, in sentences.
     says: str
@@ -1799,7 +1807,7 @@ class Snapshot:
     boost: Optional[bool] = None
     #: The file from which `boost` was read.
     boost_source: Optional[str] = None
-    #: Possible limits of clocks besides the settings of cpufreq.
+    #: Possible reasons for limited clocks, other than the settings of cpufreq.
     clock_holders: Optional[ClockHolders] = None
     #: Clock settings, one entry per group of CPUs with the same settings.
     clocks: Tuple[ClockSetting, ...] = ()
@@ -1822,7 +1830,7 @@ class Snapshot:
     numa_balancing: Optional[int] = None
     #: CPU time used by this process, its exited children and its kernel threads since the process started, seconds.
     own_cpu_seconds: Optional[float] = None
-    #: The lowest CPU weight of this process's cgroup and its ancestors, as a share of the kernel's default (cpu.weight
+    #: The lowest CPU weight of this process's cgroup and its ancestors, relative to the kernel's default (cpu.weight
     #: 100, cpu.shares 1024).
     own_cpu_weight: Optional[float] = None
     #: This process's nice value, -20 to 19.
@@ -1837,11 +1845,11 @@ class Snapshot:
     power_supply: Optional[str] = None
     #: Pressure stall information, share of the last 10 s in which some task waited: `cpu`, `memory`, `io`.
     pressure: Mapping[str, float] = field(default_factory=dict)
-    #: Total number of the cgroup's quota periods, if the kernel reports it.
+    #: Total number of quota periods of the cgroup, if the kernel reports it.
     quota_periods: Optional[int] = None
-    #: Number of periods in which the cgroup was throttled by its quota, since its creation.
+    #: Number of periods in which the cgroup was throttled by its quota since the cgroup was created.
     quota_throttled: Optional[int] = None
-    #: Tasks runnable now, including this one.
+    #: Tasks that are runnable at this moment, including this one.
     running: Optional[int] = None
     #: SMT control: `on`, `off`, `forceoff`, `notsupported`, `notimplemented`.
     smt: Optional[str] = None
@@ -1857,7 +1865,7 @@ class Snapshot:
     temperatures: Mapping[str, float] = field(default_factory=dict)
     #: Transparent huge pages: `always`, `madvise`, `never`.
     thp: Optional[str] = None
-    #: Transparent huge pages, defragmentation: `always`, `defer`, `madvise`…
+    #: The setting for defragmentation when transparent huge pages are allocated: `always`, `defer`, `madvise`…
     thp_defrag: Optional[str] = None
     #: Number of thermal throttling events since boot, summed over cores and packages.
     throttled: Optional[int] = None
@@ -1873,7 +1881,7 @@ class Snippet:
 
     #: The lines: one group per process, or one group for all.
     pieces: Tuple[Piece, ...] = ()
-    #: Notes, and the place for the lines.
+    #: Notes on the lines, and where to put them.
     says: str = ''
     #: `numactl`, `taskset`, `systemd`, `docker`.
     tool: str = ''
@@ -1885,13 +1893,13 @@ State = Literal["measured", "degraded", "skipped", "impossible"]
 
 @dataclass(frozen=True)
 class Step:
-    """One step of scaling, relative to one thread of the same workload."""
+    """One step of a scaling measurement, compared with one thread of the same workload."""
 
     #: Speed-up divided by the number of threads: 1 is linear.
     efficiency: float
     #: Throughput divided by the throughput of one thread.
     speedup: float
-    #: Threads, or copies of a command.
+    #: Number of threads, or of copies of a command.
     threads: int
     #: The total throughput of these threads, work/s.
     throughput: float
@@ -1907,7 +1915,7 @@ class Summary:
     mad: float = 0.0
     #: Maximum.
     max: float = 0.0
-    #: Mean: included only because cyclictest's output and published tables contain it.
+    #: Mean: the result of additive metrics; cyclictest and published tables also contain it.
     mean: Optional[float] = None
     #: Median.
     median: float = 0.0
@@ -1915,11 +1923,11 @@ class Summary:
     min: float = 0.0
     #: Number of samples.
     n: int = 0
-    #: 95th percentile; requires 20 samples.
+    #: 95th percentile; requires at least 20 samples.
     p95: Optional[float] = None
-    #: 99th percentile; requires 100 samples.
+    #: 99th percentile; requires at least 100 samples.
     p99: Optional[float] = None
-    #: 99.9th percentile; requires 1000 samples.
+    #: 99.9th percentile; requires at least 1000 samples.
     p999: Optional[float] = None
     #: Standard deviation ÷ mean, included because published tables use it.
     variation: Optional[float] = None
@@ -1999,7 +2007,7 @@ class Throttled:
 
     #: The cgroup's path in the kernel.
     group: str = ''
-    #: Throttled share of the quota's periods.
+    #: Share of the quota's periods in which it was throttled.
     periods: float = 0.0
     #: Time for which its threads were throttled, s, summed over CPUs.
     seconds: float = 0.0
@@ -2025,11 +2033,11 @@ Topology = Literal["unknown", "as-shown", "finer", "coarser", "crossing"]
 class Traffic:
     """Memory traffic, as counted by memory controllers or caches."""
 
-    #: Share of time for which the memory buses carried data, if counted.
+    #: Share of time for which the memory buses carried data, if this was counted.
     bus: Optional[float] = None
     #: Bytes read and written, B/s.
     bytes_per_second: float = 0.0
-    #: Whether that source is known to be inaccurate.
+    #: Whether the counts from this source are known to be inaccurate.
     doubtful: Optional[bool] = None
     #: Bytes read, if counted separately.
     read: Optional[float] = None
@@ -2045,8 +2053,8 @@ class Turns:
 
     #: The commands, in the user's order; the others are compared with the first.
     commands: Tuple[CommandInTurn, ...]
-    #: The difference caused only by noise, as a share: each command compared with itself in consecutive runs. Absent if
-    #: there are too few runs.
+    #: The difference that noise alone causes, as a share, determined by comparing consecutive runs of the same command.
+    #: Absent if there are too few runs.
     floor: Optional[float] = None
     #: The noise in words.
     floor_says: Optional[str] = None
@@ -2072,12 +2080,12 @@ class Typical:
     high: float
     #: The minimum, in the resource's unit.
     low: float
-    #: The machines with these results: `AMD Zen 4 (Genoa)`.
+    #: The machines for which these results were published: `AMD Zen 4 (Genoa)`.
     of: str
     #: The sources of the results.
     sources: Tuple[str, ...]
-    #: This machine's result measured in the same way, if different from the delivered result: a load on large pages, a
-    #: wake-up with idle states disabled.
+    #: This machine's result under the same conditions as the published results, if it differs from the delivered
+    #: result: for example, the latency on huge pages, or a wake-up with idle states disabled.
     compared: Optional[float] = None
     #: Whether the published results are from bare metal while this machine is a guest.
     of_bare_metal: Optional[bool] = None
@@ -2105,7 +2113,7 @@ class Verdict:
     interval: Optional[Tuple[float, float]] = None
     #: Share lost (0.1 is 10 %).
     share: Optional[float] = None
-    #: The smallest share that would have been detected.
+    #: The largest difference that is consistent with the results, as a share.
     smaller_than: Optional[float] = None
     #: The number of additional rounds needed, if it can be estimated.
     rounds_needed: Optional[int] = None
@@ -2133,9 +2141,9 @@ class Verification:
     says: str = ''
     #: Whether the layout made the command slower.
     slower: bool = False
-    #: The seconds without binding.
+    #: The same times for runs without binding.
     unbound: Tuple[float, ...] = ()
-    #: The gain of the layout: the share of the time lost by running unbound (or, if `slower`, lost by the layout).
+    #: The gain of the layout: the share of time that unbound runs lose (if `slower`, that the layout loses).
     verdict: Optional[Verdict] = None
 
 
@@ -2145,7 +2153,7 @@ class Virtualization:
 
     #: `docker`, `podman`, `kubernetes`, `lxc`, `systemd-nspawn`, `wsl`…, `none`.
     container: Optional[str] = None
-    #: Whether another program emulates this machine's instructions (QEMU's TCG); measured times do not then show the
+    #: Whether another program emulates this machine's instructions (QEMU's TCG); measured times then do not show the
     #: speed of the hardware. Absent if there is no evidence of emulation.
     emulated: Optional[bool] = None
     #: `kvm`, `xen`, `vmware`, `hyperv`…, `none`; absent if unknown.
@@ -2154,13 +2162,15 @@ class Virtualization:
 
 @dataclass(frozen=True)
 class Waits:
-    """Threads that waited for the same cause, summed over samples."""
+    """The threads that waited for the same cause, summed over the samples."""
 
-    #: Threads that ran on a CPU since the previous sample: they wait repeatedly, not once for a long time.
+    #: Number of these threads that had run on a CPU since the previous sample. Such threads wait repeatedly, not once
+    #: for a long time.
     again: int = 0
-    #: For locks: the process whose threads waited longest. Unrelated processes do not wait for the same lock.
+    #: For locks: the waits of the process whose threads waited longest. Only one process is considered, because
+    #: unrelated processes do not wait for the same lock.
     locks: Optional[LockWaits] = None
-    #: All threads that waited for this cause.
+    #: Number of threads that waited for this cause.
     threads: int = 0
 
 
@@ -2168,7 +2178,8 @@ class Waits:
 class Watch:
     """A recording."""
 
-    #: Latency of the memory probe before the recording, ns, if no record contained its unloaded latency.
+    #: Latency that the memory probe measured at the start, ns; present only if no record contained the latency without
+    #: load.
     calibrated_ns: Optional[float] = None
     #: The ceilings on which the verdicts are based.
     ceilings: Ceilings = field(default_factory=lambda: Ceilings())
@@ -2180,9 +2191,10 @@ class Watch:
     moments: Tuple[Moment, ...] = ()
     #: The observed processes: `pid 4711`, `unit nginx.service`; empty for the whole machine.
     of: Optional[str] = None
-    #: The processes with the most CPU time over the whole recording, s: the sums over the busiest of each interval.
+    #: The processes with the most CPU time over the entire recording. Their times are sums over the intervals in which
+    #: they were among the busiest.
     processes: Tuple[Process, ...] = ()
-    #: The threads of the selected processes with the most CPU time over the whole recording.
+    #: The threads of the selected processes with the most CPU time over the entire recording.
     threads: Tuple[Thread, ...] = ()
     #: The total time of each verdict over all intervals, longest first.
     verdicts: Tuple[Held, ...] = ()
@@ -2205,7 +2217,7 @@ class Withheld:
     why: str
 
 
-#: How causes are identified.
+#: How causes are determined.
 Witness = Literal["trace", "counts"]
 
 
@@ -2229,21 +2241,21 @@ class Record:
     diagnosis: Diagnosis = field(default_factory=lambda: Diagnosis())
     #: How the run ended.
     ended: Ended = field(default_factory=lambda: Ended(how='complete'))
-    #: Source of the results, if measured by other tools; absent for linespeed's own results.
+    #: Source of the results, if other tools measured them; absent for linespeed's own results.
     import_: Optional[Import] = None
     #: The longest gaps of busy loops and the latest wake-ups, with their causes.
     long_gaps: Tuple[LongGap, ...] = ()
-    #: CPU placement during the run; absent if not sampled, and for a single CPU.
+    #: CPU placement during the run; absent if it was not sampled or if there is only one CPU.
     looks: Optional[Looks] = None
     #: The machine's inventory.
     machine: Machine = field(default_factory=lambda: Machine())
     #: The results.
     measurements: Tuple[Measurement, ...] = ()
-    #: The requested thoroughness; absent if there is no choice.
+    #: The requested thoroughness; absent if the command offers no choice.
     mode: Optional[RunMode] = None
     #: Duration, seconds.
     seconds: Optional[float] = None
-    #: A recording of a running machine, interval by interval; absent without one.
+    #: A recording of a running machine, interval by interval; absent if nothing was recorded.
     watch: Optional[Watch] = None
     #: The record as in its file, including fields that this version does not know.
     json: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)

@@ -1,7 +1,7 @@
 //! The documents' claims about the machines, and whether the machines' results support them.
 //!
-//! The verdicts ship as data (`claims/verdicts.json`): the tests apply the rules, which are also stored in `claims/`, and
-//! compare the outcome with the file.
+//! The verdicts ship as data (`claims/verdicts.json`). The tests apply the rules, which are also stored in `claims/`, and compare the
+//! outcome with this file.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +27,7 @@ pub enum Relation {
     /// Equal within the precision of the claim's digits.
     #[serde(rename = "=")]
     Equal,
-    /// Equal within the common tolerance for all claims.
+    /// Equal within the tolerance that is common to all claims.
     #[serde(rename = "~")]
     About,
     /// Less.

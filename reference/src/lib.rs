@@ -26,8 +26,8 @@ pub struct Machine {
     pub title: &'static str,
     /// The published output and results, deflated.
     packed: &'static [u8],
-    /// Why no result of a default run is comparable with this machine's results, and the command to run instead; `None` if
-    /// any result is comparable.
+    /// Why none of a default run's results is comparable with this machine's results, and the command to run instead; `None` if at least
+    /// one is comparable.
     pub apart: Option<&'static str>,
     /// When the results were published, RFC 3339; empty if the text has no date.
     published: &'static str,
@@ -42,8 +42,8 @@ pub fn find(name: &str) -> Option<&'static Machine> {
     MACHINES.iter().find(|machine| machine.name == name)
 }
 
-/// Suggestions for an unknown name: the machine whose name differs by a typo; otherwise names that begin with the unknown
-/// name, then names that contain it.
+/// Suggestions for an unknown name: the machine whose name differs from it by a typo; if there is none, the names that begin with it, then
+/// the names that contain it.
 pub fn find_meant(name: &str) -> Vec<&'static str> {
     let names = || MACHINES.iter().map(|machine| machine.name);
     let word = name.trim().to_lowercase();
@@ -88,11 +88,11 @@ impl std::error::Error for Trouble {}
 impl Machine {
     /// The published output and results.
     pub fn text(&self) -> String {
-        // The build packed valid text: a test reads every text.
+        // The build packed valid text, because a test reads every text.
         String::from_utf8(decompress_to_vec(self.packed).unwrap_or_default()).unwrap_or_default()
     }
 
-    /// The record, without a diagnosis. `version` is the program's.
+    /// The record, without a diagnosis. `version`: linespeed's version.
     pub fn record(&self, version: &str) -> Result<Record, Trouble> {
         let mut importer = Importer::new(Split::Files);
         let name = format!("{PREFIX}{}", self.name);

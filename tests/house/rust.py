@@ -3,7 +3,7 @@
 import functools
 import pathlib
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -23,8 +23,7 @@ TOKEN = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Token:
+class Token(NamedTuple):
     """A token: its kind (string, char, lifetime, word, number, mark), its text, its line."""
 
     kind: str
@@ -32,6 +31,7 @@ class Token:
     line: int
 
 
+@functools.cache
 def tokens(text):
     """The tokens of a source, without blanks and comments."""
     found, line = [], 1
@@ -92,6 +92,7 @@ def without_spans(all_tokens, spans):
     return [token for index, token in enumerate(all_tokens) if index not in left_out]
 
 
+@functools.cache
 def product_tokens(text):
     """The tokens of a source without its tests."""
     found = tokens(text)

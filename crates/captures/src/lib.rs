@@ -38,7 +38,7 @@ fn is_punct(token: &TokenTree, of: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == of)
 }
 
-/// Unwraps a literal passed on by another macro, which is in a group without delimiters.
+/// Unwraps a literal that another macro passed on in a group without delimiters.
 fn without_group(token: TokenTree) -> Vec<TokenTree> {
     match token {
         TokenTree::Group(group) if group.delimiter() == Delimiter::None => {
@@ -52,7 +52,7 @@ fn without_group(token: TokenTree) -> Vec<TokenTree> {
     }
 }
 
-/// The names before a `=`, or without one.
+/// The names of all arguments, with a value (`name = value`) or without one.
 fn named(all: &[TokenTree]) -> Vec<String> {
     let begins = |at: usize| all.get(at - 1).is_some_and(|before| is_punct(before, ','));
     let ends = |at: usize| {

@@ -48,7 +48,7 @@ impl<'a> BlockSizes<'a> {
         sizes.iter().rev().find(|bytes| holds(bytes)).or(sizes.last()).copied().into_iter().collect()
     }
 
-    /// Whether conclusions can be based on a result: it has no block size, or the workload's rates have leveled off at its size.
+    /// Whether conclusions can be based on a result: true if it has no block size, or if the workload's rates have leveled off at its size.
     pub(crate) fn is_level(&self, m: &Measurement) -> bool {
         let place = m.labels.word(Label::Workload).zip(m.labels.count(Label::Bytes));
         place.is_none_or(|(workload, bytes)| self.level(workload).contains(&bytes))
@@ -83,7 +83,7 @@ impl<'a> BlockSizes<'a> {
         fallen
     }
 
-    /// The best result of smaller blocks, if it is clearly faster.
+    /// The best result among those for smaller blocks, if it is clearly faster.
     fn find_faster(&self, m: &Measurement) -> Option<(u64, &'a Measurement)> {
         let (workload, bytes) = (m.labels.word(Label::Workload)?, m.labels.count(Label::Bytes)?);
         let smaller = self.0.get(workload)?.get(&step(m))?.range(..bytes);

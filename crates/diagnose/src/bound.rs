@@ -1,5 +1,5 @@
-//! The bottleneck of a command, from the results of `linespeed stat` and the machine's ceilings. The first cause is the answer; each
-//! cause has the share of time that it explains.
+//! The bottleneck of a command, from the results of `linespeed stat` and the machine's ceilings. The first cause is the answer; each cause
+//! includes the share of time that it explains.
 
 mod convoy;
 mod core;
@@ -53,7 +53,7 @@ fn verdict(key: &str) -> Template {
     found.unwrap_or(Template::new("", ""))
 }
 
-/// The kind with this word in JSON; memory levels use the same words.
+/// The kind that JSON denotes by this word; memory levels use the same words.
 fn kind(word: &str) -> BoundKind {
     word.parse().unwrap_or_else(|_| BoundKind::Other(word.to_owned()))
 }
@@ -206,7 +206,7 @@ impl<'a> Facts<'a> {
         self.time.detail.get(detail::LOOKS).unwrap_or_default()
     }
 
-    /// The reasons for which the command's threads waited, whether or not other threads ran.
+    /// Why the command's threads waited, whether or not other threads ran at the same time.
     fn waits(&self) -> ThreadWaits {
         self.time.detail.get(detail::WAITS).unwrap_or_default()
     }
@@ -284,12 +284,14 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
     if causes.iter().any(|cause| cause.by == BoundBy::Lock && cause.share >= SECOND) {
         causes.retain(|cause| ![BoundBy::Kernel, BoundBy::TooFewCpus].contains(&cause.by));
     }
-    // The kernel counts threads throttled by a quota as runnable, though not exactly. If a CPU was free, no other process delayed them.
+    // The kernel counts threads throttled by a quota as runnable, but this count is inexact. If a CPU was free, no other process delayed
+    // them.
     let has_room = time::used_by_others(&facts).is_some_and(|other| other + facts.used() < ROOM * facts.cpus);
     if has_room && causes.iter().any(|cause| cause.by == BoundBy::Quota && cause.share >= SECOND) {
         causes.retain(|cause| ![BoundBy::CpuContention, BoundBy::TooFewCpus].contains(&cause.by));
     }
-    // With more CPUs, threads contend more for shared cache lines; kernel time is then due to a lock in such a line.
+    // With more CPUs, threads would contend even more for shared cache lines. Kernel time is due to these lines if threads repeatedly wait
+    // for a lock.
     if causes.iter().any(|cause| cause.by == BoundBy::OwnThreads && cause.share >= SECOND) {
         let at_locks = facts.waits().get("lock").is_some_and(|waits| waits.again > 0);
         causes.retain(|cause| cause.by != BoundBy::TooFewCpus && !(at_locks && cause.by == BoundBy::Kernel));
@@ -336,10 +338,10 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
             held(b).cmp(&held(a)).then(late(a).cmp(&late(b))).then(own(b).total_cmp(&own(a)))
         });
     }
-    // Samples may find a cause that probes cannot: a load that waits for memory needs no bandwidth.
+    // Samples may find a cause that probes cannot: a load that waits for memory hardly needs bandwidth.
     let of_memory = [BoundBy::MemoryLatency, BoundBy::MemoryBandwidth, BoundBy::Cache];
     let needs_memory = causes.iter().any(|cause| of_memory.contains(&cause.by));
-    // Causes from outside are followed by the command's own.
+    // Outside causes are followed by the command's own causes.
     let others = causes.iter().take_while(|cause| cause.is_outside()).count();
     let mut causes = causes.into_iter();
     let first = causes.next()?;
@@ -392,7 +394,7 @@ fn detail(name: &str) -> String {
     format!("workload.time workload=command, detail {name}")
 }
 
-/// Formats a share in whole percent with its interval; if the count is zero, only the upper limit.
+/// Formats a share as an integer percentage with its interval; if the count is zero, only the upper limit is shown.
 fn share(share: Share) -> Text {
     let percent = |share: f64| format!("{:.0}", share * 100.0);
     if share.count == 0 || share.share < 0.005 {

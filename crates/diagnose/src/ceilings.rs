@@ -24,7 +24,7 @@ pub(crate) fn collect_ceilings(record: &Record) -> Ceilings {
     let clocks = || sure(metrics::CORE_CLOCK).filter(|m| m.labels.word(Label::Vector) == Some("scalar"));
     let of_all = clocks().filter(|m| m.labels.word(Label::Active) == Some("all")).map(Measurement::value);
     let of_all: Vec<f64> = of_all.filter(|hz| hz.is_finite()).collect();
-    // Each miss of the last cache transfers one line.
+    // Each last-level cache miss transfers one line.
     let reads = || {
         record.measurements_of(metrics::MEMORY_BANDWIDTH).filter(|m| m.labels.word(Label::Op) == Some("read"))
     };
@@ -76,8 +76,8 @@ fn probe_curve(record: &Record) -> Vec<ProbePoint> {
     if points.len() < 3 { Vec::new() } else { points }
 }
 
-/// The known ceilings, each replaced by the new result if that is better, because load from other processes can only reduce results. Each
-/// new ceiling has the date and the file of its record.
+/// The known ceilings, each replaced by the new result if that result is better, because load from other processes can only reduce results.
+/// Each new ceiling stores the date and the file of its record.
 pub(crate) fn update_ceilings(old: Ceilings, new: Ceilings, day: &str, file: Option<&str>) -> Ceilings {
     let mut all = old;
     let mut better = Vec::new();
@@ -107,7 +107,7 @@ pub(crate) fn update_ceilings(old: Ceilings, new: Ceilings, day: &str, file: Opt
         all.curve = new.curve;
         better.push("curve".to_owned());
     }
-    // A curve is taken from a single run: the quieter one, judged by the latency without load.
+    // The whole curve is taken from a single run: the quieter one, judged by the latency without load.
     let idle = |curve: &[ProbePoint]| curve.first().map(|point| point.ns);
     if let Some(new_idle) = idle(&new.probe)
         && idle(&all.probe).is_none_or(|known| new_idle < known)

@@ -13,7 +13,7 @@ use crate::comparison::name_alone;
 use crate::cpu_accounting::used_by_others;
 use crate::tables::rows;
 
-/// The minimum reported deviation if only one record of the baseline is known; smaller deviations occur between runs on one machine.
+/// The minimum reported deviation if the baseline is a single record; smaller deviations occur between runs on one machine.
 const BOUND: f64 = 0.1;
 /// The minimum reported deviation if the spread within the class is known, and the minimum number of standard deviations.
 const BOUND_IN_CLASS: f64 = MUCH;
@@ -42,8 +42,8 @@ const MEMORY_ALIKE: f64 = 0.03;
 /// The path of the caches in a record.
 const CACHES: &str = "machine.caches";
 
-/// Checks a machine against the baseline class to which it belongs according to its facts, or otherwise against the nearest class, with the
-/// differences; `None` if there are no classes.
+/// Checks a machine against the baseline class to which it belongs according to its facts or, if it belongs to none, against the class with
+/// the fewest differences; `None` if there are no classes.
 pub fn check_nearest<'a>(here: &Record, classes: &'a [ClassBaseline]) -> Option<(Check, &'a ClassBaseline)> {
     let facts = |class: &ClassBaseline| check(here, &class.record, None, &class.figures);
     let all = classes.iter().map(|class| (facts(class), class));
@@ -67,7 +67,7 @@ pub fn check(here: &Record, base: &Record, comparison: Option<&Comparison>, clas
     let rows = comparison.iter().flat_map(|comparison| &comparison.rows);
     let rows = rows.filter(|_| !of_kind);
     let mut figures: Vec<Figure> = rows.filter_map(|row| figure_of(row, class)).collect();
-    // The shares of CPU and cache that other processes leave free do not characterize the machine.
+    // The shares of CPU time and cache that other processes leave free do not characterize the machine.
     let busy = comparison.and_then(|_| busy(here)).filter(|_| !figures.is_empty());
     figures.iter_mut().for_each(|figure| figure.slow &= busy.is_none());
     figures.sort_by(|a, b| b.slow.cmp(&a.slow).then(a.speed.total_cmp(&b.speed)));
@@ -78,6 +78,8 @@ pub fn check(here: &Record, base: &Record, comparison: Option<&Comparison>, clas
         Outcome::Defect
     } else if !facts.is_empty() {
         Outcome::Setting
+    } else if !figures.is_empty() && (busy.is_some() || !figures.iter().any(Figure::is_decided)) {
+        Outcome::Undecided
     } else {
         Outcome::Good
     };
@@ -94,7 +96,7 @@ fn busy(here: &Record) -> Option<Busy> {
 /// The facts of two records, compared with each other.
 #[derive(Default)]
 struct Held {
-    /// The facts that differ. If the two machines belong to different classes, only the facts that define a class.
+    /// The facts that differ. If the two machines belong to different classes, only facts that define a class are listed.
     differ: Vec<FactOff>,
     not_seen: Vec<FactOff>,
     agree: Vec<FactOff>,
@@ -300,7 +302,7 @@ mod tests {
             ..record::Snapshot::default()
         };
         // Of 8 CPUs.
-        for (used, outcome) in [(4.0, Outcome::Good), (0.3, Outcome::Defect)] {
+        for (used, outcome) in [(4.0, Outcome::Undecided), (0.3, Outcome::Defect)] {
             let (base, mut here) = (with_clock(3e9), with_clock(2.6e9));
             here.machine.counts.cpus_online = Some(8);
             here.conditions.before = record::Snapshot { ..at(100.0, 50.0) };
@@ -311,7 +313,7 @@ mod tests {
             let comparison = compare(&sides, 0, base.tool.clone(), Extent::Summary);
             let check = check(&here, &base, Some(&comparison), &[]);
             assert_eq!(check.outcome, outcome, "{check:?}");
-            assert_eq!(check.busy.is_some(), outcome == Outcome::Good, "{check:?}");
+            assert_eq!(check.busy.is_some(), outcome == Outcome::Undecided, "{check:?}");
             assert_eq!(check.figures[0].slow, outcome == Outcome::Defect, "{check:?}");
         }
     }

@@ -36,7 +36,7 @@ impl CpuAccounting {
         Some(Self { seconds, own, busy })
     }
 
-    /// Mean number of CPUs that other processes used: all busy time minus the own CPU time, divided by the duration.
+    /// Mean number of CPUs that other processes used: total busy time minus linespeed's own CPU time, divided by the duration.
     pub(crate) fn by_others(&self) -> f64 {
         ((self.busy - self.own) / self.seconds).max(0.0)
     }
@@ -51,7 +51,7 @@ fn watched_seconds(record: &Record) -> f64 {
     cpu_times(record).map(|time| time.summary.median).filter(|seconds| seconds.is_finite()).sum()
 }
 
-/// CPU time of entire workloads, in user mode and in the kernel.
+/// CPU time of complete workloads, in user mode and in the kernel.
 fn cpu_times(record: &Record) -> impl Iterator<Item = &Measurement> {
     record.measurements_of(metrics::WORKLOAD_CPU_TIME).filter(|time| {
         let sum = matches!(time.labels.word(Label::State), Some("user" | "system"));
@@ -59,8 +59,8 @@ fn cpu_times(record: &Record) -> impl Iterator<Item = &Measurement> {
     })
 }
 
-/// Mean number of CPUs used by other processes while a command ran, as in the command's verdict. If there was no command, or it was too
-/// short for ticks, the mean over the whole run, if that was long enough.
+/// Mean number of CPUs used by other processes while a command ran, as in the command's verdict. If there was no command, or if it was too
+/// short for tick accounting, this is the mean over the whole run, provided that the run was long enough.
 pub fn used_by_others(record: &Record) -> Option<f64> {
     let used = of_command(record).or_else(|| {
         let accounting = CpuAccounting::from_record(record);
@@ -113,8 +113,7 @@ pub fn explain_noise(record: &mut Record) {
     }
 }
 
-/// Combines the noise that other processes caused in some samples with their average CPU use over the run. Short work needs both
-/// conditions.
+/// Adds the average CPU use of other processes over the run to a doubt if other processes interrupted some of the samples.
 fn relate(doubt: Doubt, marks: &[SampleMark], used: f64) -> Doubt {
     let switched = marks.iter().any(|mark| mark.mark == Mark::Switched);
     let (Some(Value::Sentence(extent)), Some(Value::List(causes)), true) =
@@ -144,7 +143,7 @@ pub(crate) fn beside(around: &Around, used: f64) -> Option<f64> {
     Some((busy / seconds.max(1e-9) - used).max(0.0))
 }
 
-/// The number of CPUs that other processes used; `None` if the command was too short for ticks.
+/// The number of CPUs that other processes used; `None` if the command was too short for tick accounting.
 pub(crate) fn reported_beside(around: &Around, used: f64) -> Option<f64> {
     beside(around, used).filter(|_| around.seconds.is_some_and(|seconds| seconds >= LEAST_SECONDS))
 }
@@ -160,7 +159,7 @@ fn of_command(record: &Record) -> Option<f64> {
 /// The workload of a command that `stat` ran.
 const COMMAND: &str = "command";
 
-/// Whether a result is the time of such a command; a time with a thread count is a scaling step instead.
+/// Whether a result is the time of such a command. A time with a thread count belongs to a scaling run instead.
 pub(crate) fn is_of_command(time: &&Measurement) -> bool {
     time.labels.word(Label::Workload) == Some(COMMAND) && time.labels.get(Label::Threads).is_none()
 }

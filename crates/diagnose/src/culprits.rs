@@ -65,7 +65,7 @@ pub(crate) fn about(one: &Process, seconds: f64, ceilings: &Ceilings) -> Vec<Tex
     about
 }
 
-/// The process's scheduling class and priority, unless the class is an ordinary one.
+/// The process's scheduling class and priority, unless it is in an ordinary class.
 pub(crate) fn class(one: &Process) -> Option<Text> {
     let class = visible(&crate::bound::cut(one.class.as_ref()?));
     Some(match one.priority {
@@ -74,7 +74,8 @@ pub(crate) fn class(one: &Process) -> Option<Text> {
     })
 }
 
-/// The bandwidths reached in a record's run, regardless of other processes' use: the reference for a competitor's share.
+/// The bandwidths reached during the run of a record, not counting the traffic of other processes. The share of a competing process is
+/// relative to these.
 pub(crate) fn bandwidths(record: &Record) -> Ceilings {
     let reads = || record.measurements_of(metrics::MEMORY_BANDWIDTH).filter(|m| beyond_caches(record, m));
     let most = |threads: fn(u64) -> bool| {
@@ -85,12 +86,12 @@ pub(crate) fn bandwidths(record: &Record) -> Ceilings {
     Ceilings { bandwidth_one: one, bandwidth_all: all, ..Ceilings::default() }
 }
 
-/// Escapes a name from a record, which may be of another machine.
+/// Escapes a name from a record, because the record may be from another machine.
 fn visible(name: &str) -> String {
     record::phrase::visible(std::path::Path::new(name))
 }
 
-/// The resource that the process uses besides CPU time.
+/// The resource that the process uses in addition to CPU time.
 fn takes(sampled: &Sampled, used: f64, ceilings: &Ceilings) -> Option<Text> {
     let network = sampled.kernel.iter().find(|one| one.kind == BoundKind::Network);
     let of_kernel = sampled.in_kernel as f64 / (sampled.in_kernel as f64 + sampled.samples as f64).max(1.0);
@@ -116,7 +117,7 @@ fn takes(sampled: &Sampled, used: f64, ceilings: &Ceilings) -> Option<Text> {
     let (far, cached) = (sampled.far.share, sampled.last_cache.share);
     if far.max(cached) >= TAKES && sampled.level != Some(MemoryLevel::L2) {
         let bytes = Value::Rounded(Box::new(Value::Figure(sampled.working_set?, "B")), 1);
-        return Some(text!("occupies the last-level cache with {bytes}", bytes));
+        return Some(text!("occupies {bytes} of the last-level cache", bytes));
     }
     (sampled.spinning.share >= TAKES).then(|| text!("spins"))
 }

@@ -1,5 +1,5 @@
 //! A latency curve: its points, smoothed against noise, and the edges at which the curve climbs from one plateau to the next. This module
-//! is independent of caches.
+//! knows nothing about caches.
 
 use record::statistics::{MAD_SCALE, median_of_sorted};
 
@@ -17,9 +17,9 @@ const FLAT: f64 = 0.08;
 const FOOT: f64 = 0.25;
 /// The last plateau is the median of at least this many points (half an octave), so one or two spikes do not determine it.
 const LAST_POINTS: usize = 5;
-/// The curve has left a plateau after this share of the (logarithmic) climb to the next one.
+/// The curve counts as having left a plateau after this share of the (logarithmic) climb to the next one.
 const LEFT: f64 = 0.15;
-/// A level ends at this ratio at the latest: a climb over many octaves would reach the share above too late.
+/// A level ends at this ratio at the latest, because a climb over many octaves would reach the share above too late.
 const LEFT_RATIO: f64 = 1.15;
 
 /// A latency curve: distinct working sets in bytes, ascending; latency in ns, both as measured and made monotonic.
@@ -111,7 +111,7 @@ impl Curve {
                 slopes[*i] > 0.0 && slopes[*i] > before && slopes[*i] >= after
             })
             .collect();
-        // Two maxima without a valley in between are one climb, represented by its steepest point.
+        // Two maxima without a valley between them form one climb, represented by its steepest point.
         while let Some(at) = shallowest(&peaks, &slopes) {
             let lower = if slopes[peaks[at]] < slopes[peaks[at + 1]] { at } else { at + 1 };
             peaks.remove(lower);
@@ -220,7 +220,7 @@ impl Curve {
         (flat.last().unwrap_or(last).min(fewest), last)
     }
 
-    /// Natural logarithm of the latency at a base-2 logarithm of the working set. The curve must not be empty.
+    /// Natural logarithm of the latency for a working set given as its base-2 logarithm. The curve must not be empty.
     fn log_at(&self, x: f64) -> f64 {
         let right = self.x.partition_point(|at| *at < x);
         if right == 0 {

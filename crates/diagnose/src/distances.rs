@@ -23,8 +23,8 @@ pub(crate) type Cells = BTreeMap<(u32, u32), Cell>;
 /// Distances by (from, to).
 pub(crate) type Table = BTreeMap<(u32, u32), u32>;
 
-/// Nodes with the same listed distance are not equally distant if their latencies differ by more than this share. Published machines with
-/// correct tables are below this limit (FT-2500: 15 % over the eight nodes at distance 100).
+/// Nodes with the same listed distance do not count as equally distant if their latencies differ by more than this share. Published
+/// machines with correct tables are below this limit (FT-2500: 15 % over the eight nodes at distance 100).
 const ONE_DISTANCE: f64 = 0.25;
 /// Minimum rank correlation at which a table with errors still counts as a table of distances.
 const NEARLY: f64 = 0.9;
@@ -38,7 +38,7 @@ const DEFAULT: (u32, u32) = (10, 20);
 /// The result of the comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Judgement {
-    /// Rank correlation (Goodman and Kruskal's gamma, which is Kendall's tau over the pairs that both sides rank).
+    /// Rank correlation (Goodman and Kruskal's gamma, which is Kendall's tau over the pairs that both distances and latencies rank).
     pub agreement: Option<f64>,
     /// One phrase per mismatched pair, worst first.
     pub mismatches: Vec<Text>,
@@ -64,7 +64,7 @@ impl Mismatch {
     }
 }
 
-/// Summarizes a table's rank correlation and mismatches.
+/// Summarizes the rank correlation and the mismatches of a table.
 fn summarize(agreement: f64, is_default: bool, any: bool) -> Text {
     let correlation = format!("{agreement:.2}");
     match (is_default, any) {
@@ -75,7 +75,7 @@ fn summarize(agreement: f64, is_default: bool, any: bool) -> Text {
         }
         (true, true) => text!(
             "distances-uniform-hiding",
-            "The firmware's distances are uniform (10 and 20) and hide the measured differences."
+            "The firmware's distances are uniform (10 and 20), although the measured latencies differ."
         ),
         (false, false) if agreement > 0.999 => {
             text!("distances-rank", "The firmware's distances rank the nodes in the measured order.")
@@ -148,7 +148,7 @@ pub(crate) fn judge(latency: &Cells, distances: &Table) -> Judgement {
 }
 
 /// (concordant - discordant) / (concordant + discordant) over all pairs of cells that differ in distance and, beyond their intervals, in
-/// latency. If neither side has ties, this is Kendall's tau.
+/// latency. If there are no ties, this is Kendall's tau.
 fn gamma(rated: &[RatedCell]) -> Option<f64> {
     let (mut alike, mut against) = (0u64, 0u64);
     for (number, a) in rated.iter().enumerate() {

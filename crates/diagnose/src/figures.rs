@@ -1,5 +1,5 @@
-//! Helpers for all rules: losses with their interval, evidence with its place, severity, and text from records that is safe in commands
-//! which users paste.
+//! Helpers for all rules: losses with their intervals, evidence with its place in the record, severity, and text from records in a form
+//! that is safe in commands for users to paste.
 
 use record::diagnosis::{Evidence, Relevance, Severity};
 use record::difference::Verdict;
@@ -18,7 +18,7 @@ pub(crate) fn spread(summary: &Summary) -> (f64, f64) {
     summary.interval.unwrap_or((summary.min, summary.max))
 }
 
-/// The share of `could_be` that is lost if `is` was delivered. Lower is better for times, higher for rates. The interval includes the
+/// The share of `could_be` that is lost if `is` is delivered. Lower is better for times, higher for rates. The interval includes the
 /// spread of both results and [`RESOLUTION`]; a loss whose interval includes 0 is unresolved.
 pub(crate) fn loss(is: &Summary, could_be: &Summary, better: Better) -> Verdict {
     let share = |is: f64, could_be: f64| match better {
@@ -59,7 +59,7 @@ pub(crate) fn verdict(share: f64, (least, most): (f64, f64)) -> Verdict {
     Verdict::Costs { share: share.min(1.0), interval: (least.min(1.0), most.clamp(least.min(1.0), 1.0)) }
 }
 
-/// A loss that follows exactly from the inventory (a quota, a configured speed). `None` below [`RESOLUTION`].
+/// A loss that can be computed exactly from the inventory (a quota, a configured speed). `None` below [`RESOLUTION`].
 pub(crate) fn modelled(share: f64) -> Option<Verdict> {
     (share.is_finite() && share >= RESOLUTION)
         .then(|| Verdict::Costs { share: share.min(1.0), interval: (share.min(1.0), share.min(1.0)) })
@@ -107,7 +107,7 @@ pub(crate) fn severity(weight: f64) -> Severity {
     }
 }
 
-/// A place in a record: a path in its inventory, or a measurement by its labels.
+/// A place in a record: a path in its inventory, or a measurement identified by its labels.
 pub(crate) struct Place(String);
 
 impl From<&str> for Place {
@@ -152,7 +152,7 @@ pub(crate) fn locate_figure(measurement: &Measurement) -> String {
 }
 
 /// The machine's base clock, Hz. `None` for another tool's text whose only clock is a firmware value next to the processor's name or the
-/// current speed: that clock may belong to another model, or be temporary.
+/// current speed: that clock may belong to another model, or it may be temporary.
 pub(crate) fn base_hz(record: &Record) -> Option<u64> {
     let (machine, processor) = (&record.machine, &record.machine.processor);
     let tells = |name: &Option<String>| name.as_ref().is_some_and(|name| name.contains('@'));
@@ -240,7 +240,8 @@ pub(crate) fn write_command(value: &str, path: &str) -> String {
     format!("echo {value} | sudo tee {path}")
 }
 
-/// The command that restores a file's recorded value. If this value is not safe in a command, the advice to note the current value first.
+/// Returns the command that restores a file's recorded value. If this value is not safe in a command, returns the advice to note the
+/// current value first.
 pub(crate) fn restore_command(old: &str, path: &str) -> Remedy {
     match pasteable(old) {
         Some(old) => Remedy::command(write_command(old, path)),
@@ -248,7 +249,7 @@ pub(crate) fn restore_command(old: &str, path: &str) -> Remedy {
     }
 }
 
-/// CPU numbers as words for a shell `for` loop: `$(seq 4 7) 12`.
+/// Formats CPU numbers as words for a shell `for` loop: `$(seq 4 7) 12`.
 pub(crate) fn shell_words(cpus: &CpuList) -> String {
     let text = cpus.to_string();
     let words = text.split(',').map(|range| match range.split_once('-') {
@@ -295,7 +296,9 @@ mod tests {
             let said = &glossary.find(word).unwrap().what;
             let [serious, warning] = [SERIOUS, WARNING].map(|weight| format!("{:.0} %", weight * 100.0));
             assert!(
-                said.contains(&format!("serious if it costs {serious} or more, a warning from {warning}")),
+                said.contains(&format!(
+                    "serious if it costs {serious} or more, a warning if it costs {warning} or more"
+                )),
                 "{word}: {said}"
             );
             let parts = [(Relevance::Some, "weighted by 1/4", 0.25), (Relevance::Few, "by 1/10", 0.1)];

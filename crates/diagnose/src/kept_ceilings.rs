@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::ceilings::{collect_ceilings, update_ceilings};
 
-/// The version of the file format. Version 2 stores one machine, with the newest result for each quantity; version 3 stores one record for
-/// the IPC of all workloads.
+/// The version of the file format. Version 2 stored only one machine, with the newest result for each quantity; version 3 stored a single
+/// record for the IPC of all workloads.
 const SCHEMA: u64 = 4;
 /// Maximum number of machines stored; each boot of a machine without an ID counts as another machine.
 const MOST_MACHINES: usize = 50;
@@ -25,7 +25,7 @@ struct OfMachine {
     ceilings: Ceilings,
 }
 
-/// The known ceilings of machines, most recently saved last.
+/// The known ceilings of machines; the most recently saved machine is last.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KeptCeilings {
     schema: u64,
@@ -33,7 +33,7 @@ pub struct KeptCeilings {
 }
 
 impl KeptCeilings {
-    /// Parses the file's text; the result is empty for another version.
+    /// Parses the file's text. The result is empty if the text has another version.
     pub fn read(text: &[u8]) -> Self {
         serde_json::from_slice(text).ok().filter(|kept: &Self| kept.schema == SCHEMA).unwrap_or_default()
     }
@@ -48,7 +48,7 @@ impl KeptCeilings {
         !self.machines.is_empty()
     }
 
-    /// The file's text with the additions from a record of the machine `here`, which is stored in `file`; `None` if the record adds
+    /// The file's text after adding what is new in a record of the machine `here`, which is stored in `file`; `None` if the record adds
     /// nothing.
     pub fn with_record(mut self, record: &Record, file: Option<&str>, here: &Identity) -> Option<String> {
         let new = collect_ceilings(record);

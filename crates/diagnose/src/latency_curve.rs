@@ -18,7 +18,7 @@ pub(crate) struct LatencyCurve<'a> {
 }
 
 impl<'a> LatencyCurve<'a> {
-    /// The curve of the CPU with the most points; if there are several, the one at `at`.
+    /// The curve of the CPU with the most points; if several CPUs have equally many, the CPU of `at` is preferred.
     pub(crate) fn choose(all: impl Iterator<Item = &'a Measurement>, at: Option<CurvePlace>) -> Option<Self> {
         let mut cpus: BTreeMap<Option<u64>, Vec<&Measurement>> = BTreeMap::new();
         for m in all.filter(|m| size_of(m) > 0) {
@@ -51,8 +51,8 @@ pub(crate) fn size_of(measurement: &Measurement) -> u64 {
     measurement.labels.count(Label::Bytes).unwrap_or(0)
 }
 
-/// The node with the fastest memory, by the median over the sizes that were also measured on the node with the most
-/// measurements.
+/// The node with the fastest memory, judged by the median over the sizes that were also measured on the node with the
+/// most measurements.
 fn nearest_node(points: &[&Measurement]) -> Option<u64> {
     let nodes: BTreeSet<Option<u64>> = points.iter().map(|m| m.labels.count(Label::Node)).collect();
     nodes

@@ -68,7 +68,7 @@ pub(crate) fn layers(index: &RecordIndex) -> Vec<Layer> {
                 time: *time,
                 seconds: m.detail.get(detail::SECONDS),
                 interval: m.interval(),
-                // JSON has no infinity: the variation of an imported time of 1e288 could not be read back.
+                // JSON has no infinity: the variation of an imported time such as 1e288 could not be read back.
                 variation: m.summary.variation.filter(|variation| variation.is_finite()),
                 over,
                 over_interval: None,
@@ -81,7 +81,7 @@ pub(crate) fn layers(index: &RecordIndex) -> Vec<Layer> {
         .collect()
 }
 
-/// The overhead of a layer relative to the fastest. Only the repetition of that layer can take less time, which is noise.
+/// The overhead of a layer relative to the fastest. Only the repetition of that layer can take less time; the difference is then noise.
 fn says(over: f64) -> Text {
     match over {
         0.0 => FASTEST.into(),

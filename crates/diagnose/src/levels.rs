@@ -14,31 +14,31 @@ use crate::latency_curve::{LEAST_POINTS, LatencyCurve, size_of};
 use crate::record_index::RecordIndex;
 use crate::resources::{MEMORY, Walk, beyond};
 
-/// A cache counts as advertised if its measured size is at least this share of the advertised size: sets, ways and the program's own
-/// stack and page tables account for the rest.
+/// A cache counts as advertised if its measured size is at least this share of the advertised size: conflicts within sets and the program's
+/// own stack and page tables account for the rest.
 const AS_ADVERTISED: f64 = 0.8;
-/// The curve may stay on a cache of the advertised size up to this multiple of its size (plus that of the previous cache, if the cache is
-/// exclusive): with random replacement, a cache still contains half of a working set of twice its size.
+/// The curve may stay at the latency of a cache up to this multiple of its advertised size (plus the size of the previous cache, if the
+/// cache is exclusive): with random replacement, a cache still contains half of a working set of twice its size.
 const AT_MOST: f64 = 2.0;
 /// Below this share, the cache does not have the advertised size: neither the step between two measured sizes nor cache pollution explains
 /// a factor of two.
 pub(crate) const MUCH_SMALLER: f64 = 0.5;
-/// The cost of leaving a cache or an edge unmatched, on the scale of the logarithm of their size ratio. The limit is high because a virtual
-/// machine may have only a thirtieth of the cache that the kernel shows.
+/// The cost of leaving a cache or an edge unmatched; the cost of a match is the logarithm of the size ratio. The limit is high because a
+/// virtual machine may have only a thirtieth of the cache that the kernel shows.
 const UNMATCHED: f64 = 3.0;
 /// If the curve leaves a level at a size well above that of a cache, the level is probably another cache; larger sizes therefore count as
 /// this many times as distant.
 const BEYOND: f64 = 5.0;
-/// Working sets beyond the caches with this many times the last plateau's latency do not belong to that plateau.
+/// Working sets beyond the caches do not belong to the last plateau if their latency is at least this many times that of the plateau.
 const NOT_ITS_OWN: f64 = 1.5;
-/// If an edge rises this many times as far as another edge, it marks the end of the caches, and the other does not.
+/// If an edge rises this many times as much as another edge, it marks the end of the caches, and the other edge does not.
 const MUCH_STEEPER: f64 = 2.0;
 /// The edge counts as rising to the latency of the largest working sets if their latency is at least this many times that of the last
 /// plateau.
 const CLIMBS: f64 = 1.05;
 
 impl RecordIndex<'_> {
-    /// The levels of the memory hierarchy, as [`levels`] finds them.
+    /// The levels of the memory hierarchy, as found by [`levels`].
     pub fn levels(&self) -> &[Level] {
         self.levels.get_or_init(|| levels(self))
     }
@@ -85,13 +85,14 @@ pub fn levels(index: &RecordIndex) -> Vec<Level> {
 }
 
 impl<'a> LatencyCurve<'a> {
-    /// The result with the curve's page size at the largest working set measured on both page sizes, if the curve contains this result.
+    /// The result at the largest working set that was measured on both page sizes, with the page size of the curve; `None` if the curve
+    /// does not contain it.
     fn of_both_pages(&self, index: &RecordIndex<'a>) -> Option<&'a Measurement> {
         let (small, huge) = index.pages()?;
         [huge, small].into_iter().find(|figure| self.points.iter().any(|point| std::ptr::eq(*point, *figure)))
     }
 
-    /// Latency in cycles over the working sets of `flat`: as measured, or else computed from the clock of one core.
+    /// The latency in cycles over the working sets of `flat`: as measured or, if it was not measured, computed from the clock of one core.
     fn cycles(&self, index: &RecordIndex, flat: (u64, u64), latency_ns: f64) -> Option<f64> {
         let within = |m: &&Measurement| (flat.0..=flat.1).contains(&size_of(m));
         let mut places: HashMap<u64, Vec<&Labels>> = HashMap::new();
@@ -142,7 +143,7 @@ fn advertised(record: &Record, cpu: Option<u32>) -> Vec<Advertised> {
     caches
 }
 
-/// A level whose latency in cycles is not yet known, and the working sets of its flattest part.
+/// A level whose latency in cycles is not yet known, and the smallest and largest working set of its flattest part.
 type Named = (Level, (u64, u64));
 
 /// The level of a plateau.
@@ -158,7 +159,7 @@ fn of_plateau(name: String, plateau: &Plateau, advertised: Option<u64>, judgemen
     (level, plateau.flat)
 }
 
-/// Names the plateaus of a curve by the caches that they belong to.
+/// Names the plateaus of a curve after the caches to which they belong.
 fn name(curve: &Curve, caches: &[Advertised]) -> Vec<Named> {
     let Some((_, largest)) = curve.range() else {
         return Vec::new();
@@ -223,18 +224,18 @@ fn to_its_wall(edges: &[Edge], matched: &mut [Option<usize>], caches: usize) -> 
     })
 }
 
-/// A cache that is larger than the largest measured working set.
+/// The level for a cache that is larger than the largest measured working set.
 fn not_left(plateau: &Plateau, own: &Advertised, largest: u64) -> Named {
     let judgement = text!(
         "level-not-left",
-        "fits the largest measured working set, {largest}; advertised {advertised}",
+        "holds the largest measured working set, {largest}; advertised {advertised}",
         largest = Value::Bytes(largest),
         advertised = Value::Bytes(own.bytes)
     );
     of_plateau(format!("L{}", own.level), plateau, Some(own.bytes), judgement)
 }
 
-/// A step that matches no cache in the kernel's tables.
+/// The level for a step that matches no cache in the kernel's tables.
 fn unadvertised(plateau: &Plateau, left: u64, level: usize) -> Named {
     let judgement = text!(
         "not in the kernel's tables: latency rises beyond {left}, possibly because of other processes",
@@ -243,7 +244,7 @@ fn unadvertised(plateau: &Plateau, left: u64, level: usize) -> Named {
     of_plateau(format!("L{level}"), plateau, None, judgement)
 }
 
-/// A cache that the curve leaves at `left` bytes; the previous cache has a size of `before`.
+/// A cache that the curve leaves at `left` bytes; `before` is the size of the previous cache.
 fn seen(plateau: &Plateau, left: u64, own: &Advertised, before: u64) -> Named {
     // The size is between the last working set that fit in the cache and the first one that did not.
     let share = plateau.gone_at.unwrap_or(left) as f64 / own.bytes as f64;
@@ -276,8 +277,8 @@ fn seen(plateau: &Plateau, left: u64, own: &Advertised, before: u64) -> Named {
     of_plateau(format!("L{}", own.level), plateau, Some(own.bytes), judgement)
 }
 
-/// A cache without a separate step, although the curve extends beyond its size. Its latency is taken at the geometric mean of the previous
-/// level's size and the advertised size.
+/// The level for a cache that causes no separate step, although the curve extends beyond its size. Its latency is taken at the geometric
+/// mean of the previous level's size and the advertised size.
 fn unseen(curve: &Curve, own: &Advertised, before: Option<&Plateau>, after: &Plateau) -> Option<Named> {
     let from = before.and_then(|plateau| plateau.left_at).or(curve.range().map(|range| range.0))?;
     let to = own.bytes.max(from);
@@ -296,8 +297,8 @@ fn unseen(curve: &Curve, own: &Advertised, before: Option<&Plateau>, after: &Pla
     Some(of_plateau(format!("L{}", own.level), &at, Some(own.bytes), judgement))
 }
 
-/// The memory level: the last plateau or, if that plateau belongs to a cache because too few larger working sets were measured for another
-/// plateau, those larger sets.
+/// The memory level: the last plateau. If that plateau belongs to a cache because too few larger working sets were measured to form another
+/// plateau, the memory level consists of those larger sets.
 fn memory(curve: &Curve, plateau: &Plateau, caches: &[Advertised]) -> Named {
     let caches: u64 = caches.iter().map(|cache| cache.bytes).fold(0, u64::saturating_add);
     let mut plateau = *plateau;
@@ -307,7 +308,7 @@ fn memory(curve: &Curve, plateau: &Plateau, caches: &[Advertised]) -> Named {
     {
         (plateau.latency, plateau.flat) = (latency, (from, largest));
     }
-    // If a curve still rises or has few sizes, the largest sizes are memory.
+    // If a curve still rises or has few sizes, the largest sizes count as memory.
     if let Some((_, largest)) = curve.range()
         && let Some((latency, from)) = curve.from(largest / 2)
         && latency > plateau.latency * CLIMBS

@@ -103,7 +103,7 @@ pub fn diagnose(record: &Record) -> Diagnosis {
     let case = findings::Case { index, numa: numa.as_ref() };
     let bound = bound::bound(index);
     let turns = turns::turns(record);
-    // The verdict states what limited the command. Findings of other rules about the machine show nothing about the command.
+    // The verdict states what limited the command. Findings of other rules are about the machine and show nothing about the command.
     let (findings, not_looked_for) = match bound.is_some() || turns.is_some() {
         true => Default::default(),
         false => (findings::findings(&case), findings::not_looked_for(&case)),

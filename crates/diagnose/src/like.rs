@@ -25,7 +25,7 @@ pub struct Like {
     pub guest: bool,
     /// The number of other records of similar machines in the comparison, if requested.
     pub among: Option<usize>,
-    /// The reason why no result is judged: the disturbance of the run.
+    /// The disturbance of the run, if it is the reason why no result is judged.
     pub disturbed: Option<Text>,
     /// The record's results.
     pub figures: Vec<Row>,
@@ -77,7 +77,7 @@ struct Seen {
     between: (f64, f64),
     unit: &'static str,
     sure: bool,
-    /// How the result was measured, if the headline of the same name was measured in another way.
+    /// How the result was measured, if this differs from the headline of the same name.
     method: &'static str,
 }
 
@@ -107,7 +107,7 @@ fn figures(index: &RecordIndex) -> BTreeMap<&'static str, Seen> {
     for (what, active) in [("clock.one_core", "one"), ("clock.all_core", "all")] {
         add(what, middle(index.clocks("scalar", active)).map(|m| Seen::of(m, "Hz")));
     }
-    // Levels are derived from a curve; in a mostly unreliable curve, they are meaningless plateaus.
+    // Levels are derived from a curve; the plateaus of a mostly unreliable curve are meaningless.
     let loads = || index.figures_of(metrics::LOAD_LATENCY);
     let sure = 2 * loads().filter(|m| m.doubt.is_some()).count() <= loads().count();
     // A plateau that is about as slow as memory is not a cache.
@@ -128,7 +128,7 @@ fn figures(index: &RecordIndex) -> BTreeMap<&'static str, Seen> {
     };
     let chased = memory_pages(index).map(|(_, huge)| Seen::of(huge, "ns"));
     add("dram.latency_local", chased.or_else(|| nodes(true)).or_else(|| own_memory(index)));
-    // With several nodes per package, some of the other nodes are in the same package.
+    // If a package has several nodes, some of the other nodes are in the same package.
     let counts = &index.record.machine.counts;
     let one_a_package = counts.nodes == counts.packages && counts.nodes > Some(1);
     add("dram.latency_remote", nodes(false).filter(|_| one_a_package));
@@ -198,7 +198,7 @@ fn pairs(index: &RecordIndex) -> BTreeMap<&'static str, Vec<f64>> {
 }
 
 /// A record's results compared with published results of its peers. `published` contains records of published machines with their names;
-/// only those of the same design are used. `among` contains other records; only those of similar machines are used.
+/// only machines of the same design are used. `among` contains other records; only records of similar machines are used.
 pub fn like(record: &Record, published: &[(String, Record)], among: Option<&[Record]>) -> Like {
     let index = &RecordIndex::new(record);
     let core = cores::of_machine(&record.machine);

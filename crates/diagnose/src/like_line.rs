@@ -26,7 +26,7 @@ fn read(figure: &Captures) -> Option<(f64, &'static str)> {
     Some((number * factor, unit))
 }
 
-/// The result in a line compared with its peers, or the reason if the line has too little information.
+/// Compares the result in a line with its peers, or returns the reason if the line contains too little information.
 pub fn like_line(line: &str) -> Result<Like, Text> {
     let line = line.trim();
     let rest = pattern("clock-in-name").map_or(line.into(), |in_name| in_name.replace_all(line, ""));
@@ -51,8 +51,8 @@ pub fn like_line(line: &str) -> Result<Like, Text> {
     let Some(core) = cores::named_in(line) else {
         return Err(text!(
             "line-no-processor",
-            "the processor's model is missing or unknown; use the form EPYC 9554, Xeon Platinum 8480+ \
-             or Graviton3; for this machine: linespeed reference --like ."
+            "the processor's model is missing or unknown; name it as in EPYC 9554, Xeon Platinum 8480+ \
+             or Graviton3 (for this machine: linespeed reference --like .)"
         ));
     };
     if !could_be(value, unit) {
@@ -65,7 +65,7 @@ pub fn like_line(line: &str) -> Result<Like, Text> {
     let Some(quantity) = kind.and_then(|row| row.get(1)).filter(|quantity| **quantity != "-") else {
         return Err(text!(
             "line-no-kind",
-            "the kind of result is ambiguous; specify one: idle latency, remote latency, L2 or L3 latency, core to core on one socket, \
+            "the kind of result is ambiguous; specify one of: idle latency, remote latency, L2 or L3 latency, core to core on one socket, \
              STREAM triad, read bandwidth of one or all cores, boost or all-core clock"
         ));
     };
@@ -78,7 +78,7 @@ pub fn like_line(line: &str) -> Result<Like, Text> {
     Ok(Like { design: Some(core.name.clone()), guest: is_guest, figures: vec![row], ..Like::default() })
 }
 
-/// Whether a value is possible for its unit's metric.
+/// Whether a value with this unit is possible for the unit's metric.
 fn could_be(value: f64, unit: &str) -> bool {
     let metric = match unit {
         "ns" => metrics::LOAD_LATENCY,
@@ -89,7 +89,8 @@ fn could_be(value: f64, unit: &str) -> bool {
     metric.is_plausible(value)
 }
 
-/// The published range; all-CPU bandwidths are for the number of sockets in the line, or else for one socket.
+/// The published range. All-CPU bandwidths are scaled to the number of sockets named in the line, or to one socket if
+/// the line names none.
 fn published(core: &Core, quantity: &str, line: &str, is_guest: bool, sockets: f64) -> Option<Range> {
     let mut machine = Machine::default();
     machine.processor.model_name = Some(line.to_owned());
@@ -163,6 +164,7 @@ mod tests {
             ("core to core 47 ns on EPYC 7763", "line-no-kind"),
             ("STREAM copy 140 GB/s on EPYC 7763", "line-no-kind"),
             ("loaded latency 240 ns on EPYC 7763", "line-no-kind"),
+            ("lmbench stream copy latency 2.84 ns on EPYC 7763", "line-no-kind"),
             ("EPYC 7763 at 3.2 GHz", "line-no-kind"),
             ("EPYC 7763 idle latency 0 ns", "line-implausible"),
             ("EPYC 7763 idle latency 1420000 us", "line-implausible"),

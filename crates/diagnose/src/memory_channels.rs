@@ -11,7 +11,7 @@ use crate::cores;
 /// Data width of a memory channel, in bits, if the firmware does not report it: 64, excluding the bits for error correction.
 const CHANNEL_BITS: u32 = 64;
 
-/// The combined bandwidth of a machine's memory channels.
+/// The combined bandwidth of all memory channels of a machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Channels {
     /// Channels with at least one device.
@@ -56,8 +56,8 @@ pub(crate) fn populated(machine: &Machine) -> impl Iterator<Item = &MemoryDevice
     machine.memory_devices.iter().filter(|device| is_populated(device))
 }
 
-/// Whether a device contains memory. Some firmware lists a speed but no type for empty slots; published results contain speed and type but
-/// not always a size.
+/// Whether a device contains memory. Some firmware lists a speed but no type for empty slots; published results contain the speed and the
+/// type, but not always the size.
 pub(crate) fn is_populated(device: &MemoryDevice) -> bool {
     let reported = device.kind.is_some() && device.configured_mt_s.is_some_and(|speed| speed > 0);
     device.bytes.map_or(reported, |bytes| bytes > 0) && !is_flash(device)
@@ -79,7 +79,7 @@ fn speeds_of(device: &MemoryDevice) -> Option<(u32, u32)> {
     known.map(|(_, least, most)| (*least, *most))
 }
 
-/// A published property of the memory controllers of one socket of this processor: `mem.channels`, `mem.rate_max`.
+/// A published property of the memory controllers of one socket with this processor: `mem.channels`, `mem.rate_max`.
 pub(crate) fn of_processor(machine: &Machine, what: &str) -> Option<f64> {
     Some(cores::range_of(cores::of_machine(machine)?, what, machine)?.high)
 }
@@ -99,8 +99,8 @@ pub(crate) fn running_mt_s(device: &MemoryDevice) -> Option<u32> {
     (!is_half && speeds_of(device).is_none_or(|(least, _)| configured >= least)).then_some(configured)
 }
 
-/// Whether a hypervisor invents the devices. The devices of an emulated machine (QEMU's TCG) do not count as invented, because there are no
-/// other devices behind them.
+/// Whether the devices are invented by a hypervisor. The devices of an emulated machine (QEMU's TCG) do not count as invented, because
+/// there are no other devices behind them.
 pub(crate) fn are_made_up(machine: &Machine) -> bool {
     machine.is_virtual() && machine.virtualization.emulated != Some(true)
 }
@@ -114,8 +114,8 @@ pub(crate) fn is_whole(machine: &Machine) -> bool {
     is_all && machine.memory_slots.is_none_or(|slots| slots as usize <= machine.memory_devices.len())
 }
 
-/// The channels of a machine. `None` unless the list of devices is complete and contains the channel and configured speed of every device;
-/// otherwise, the sum would be too low. Devices on one channel share its bandwidth, so each channel counts once, at the speed of its
+/// The channels of a machine. `None` unless the list of devices is complete and contains the channel and configured speed of every device,
+/// because the sum would otherwise be too low. Devices on one channel share its bandwidth, so each channel counts once, at the speed of its
 /// slowest device.
 pub(crate) fn channels(machine: &Machine) -> Option<Channels> {
     let mut channels: BTreeMap<(Option<u32>, &str), Channel> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! The cost of each node's accesses to each node's memory, from any suitable results in a record.
+//! The cost of accesses from each node to each node's memory, from any suitable results in a record.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,9 +13,9 @@ use crate::record_index::RecordIndex;
 const MOST_EVIDENCE: usize = 4;
 /// Maximum number of nodes of a machine: Linux supports up to 1024 (`CONFIG_NODES_SHIFT`).
 pub(crate) const MOST_NODES: u32 = 1024;
-/// Results with their pair of nodes: the requesting node and the memory node.
+/// Results, each with its pair of nodes: the requesting node and the memory node.
 type OfNodes<'a> = Vec<((u32, u32), &'a Measurement)>;
-/// The assumed distance of a pair of nodes that has neither a result nor a listed distance.
+/// The distance that is assumed for a pair of nodes without a result and without a listed distance.
 const FAR: f64 = 1e9;
 
 /// The cost of one access, in arbitrary units; only ratios are meaningful.
@@ -37,7 +37,7 @@ pub(crate) struct Matrix {
     pub own: Cost,
     others: Option<Cost>,
     by_distance: BTreeMap<u32, Cost>,
-    /// The results, local ones first.
+    /// The results as evidence, those for local memory first.
     pub evidence: Vec<Evidence>,
     /// Whether any of the results is unreliable.
     pub doubtful: bool,
@@ -132,7 +132,8 @@ impl Matrix {
         })
     }
 
-    /// The cost of one pair. For an unmeasured pair, the cost of pairs at the same distance, or else of other pairs.
+    /// The cost of one pair. If the pair was not measured, the mean cost of pairs at the same distance or, if there are none, of all pairs
+    /// of different nodes.
     fn cost_between(&self, from: u32, to: u32, costs: &Costs) -> Option<Cost> {
         if let Some(cost) = self.cells.get(&(from, to)) {
             return Some(*cost);
@@ -144,13 +145,13 @@ impl Matrix {
         alike.copied().or(self.others)
     }
 
-    /// The mean cost over all pairs of a requesting node and a memory node.
+    /// The mean cost over all pairs of a node in `from` and a node in `to`.
     pub(crate) fn mean(&self, from: &[u32], to: &[u32], costs: &Costs) -> Option<Cost> {
         mean(from.iter().flat_map(|from| to.iter().filter_map(|to| self.cost_between(*from, *to, costs))))
     }
 }
 
-/// The mean of several costs. The interval of the mean contains all their intervals; it is absent if any cost has none.
+/// The mean of several costs. The interval of the mean is the mean of their intervals; it is absent if any cost has no interval.
 pub(crate) fn mean(costs: impl Iterator<Item = Cost>) -> Option<Cost> {
     let (mut sum, mut low, mut high, mut count, mut reported) = (0.0, 0.0, 0.0, 0usize, true);
     for cost in costs {
@@ -176,14 +177,14 @@ fn cost_of(m: &Measurement, better: Better) -> Cost {
     Cost { value: cost(m.value()), between }
 }
 
-/// Whether a value between nodes is plausible.
+/// Whether a result for a pair of nodes is plausible.
 fn is_sound(value: f64) -> bool {
     value > 1e-30 && value < 1e30
 }
 
 /// The results of a matrix, measured by linespeed or another tool: one per pair, local ones first. If there are several operations, reads
-/// are used, because every record has them; if there are several thread counts, the highest, because one thread does not saturate a node's
-/// channels.
+/// are used, because every record has them. If there are several thread counts, the highest is used, because one thread does not saturate a
+/// node's channels.
 pub(crate) fn nodes_figures<'a>(index: &RecordIndex<'a>, metric: Metric) -> OfNodes<'a> {
     let mut all: Vec<&Measurement> = index.figures_of(metric).collect();
     let of_reads = |m: &&Measurement| m.labels.word(Label::Op) == Some("read");
@@ -223,7 +224,7 @@ fn node(m: &Measurement, key: Label) -> Option<u32> {
     m.labels.count(key).and_then(|id| u32::try_from(id).ok()).filter(|id| *id < MOST_NODES)
 }
 
-/// The first plausible result of each pair, local ones first.
+/// The first plausible result for each pair of nodes, local pairs first.
 fn one_a_pair<'a>(figures: impl Iterator<Item = ((u32, u32), &'a Measurement)>) -> OfNodes<'a> {
     let mut pairs: OfNodes = figures.filter(|(_, m)| is_sound(m.value())).collect();
     pairs.sort_by_key(|((from, to), _)| (from != to, *from, *to));

@@ -1,4 +1,4 @@
-//! The cost for a program that ignores NUMA nodes, and the agreement of the firmware's distances with the measurements.
+//! The cost of ignoring NUMA nodes, and whether the firmware's distances agree with the measurements.
 
 use std::collections::BTreeSet;
 
@@ -41,7 +41,7 @@ pub fn numa(index: &RecordIndex) -> Option<Numa> {
     let ignoring_factor = ignored(&costs.latency).filter(|_| !latency.is_empty());
     let bandwidth_factor = ignored(&costs.bandwidth).map(|factor| 1.0 / factor);
     let own = rows.intersection(&columns).count();
-    // Timings in an emulator are no evidence about the firmware's table.
+    // Timings in an emulator show nothing about the firmware's table.
     let emulated = index.record.machine.virtualization.emulated == Some(true);
     let judged = if emulated { Judgement::default() } else { distances::judge(&latency, &costs.distances) };
     let doubtful = latency.values().filter(|cell| !cell.sure).count();

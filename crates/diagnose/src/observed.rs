@@ -1,4 +1,4 @@
-//! Compares the results of a machine after an improvement of its settings, if a record contains such results, with the
+//! Compares a machine's results after an improvement of its settings, if a record contains such results, with the
 //! model's prediction.
 
 use record::text::Value;
@@ -7,22 +7,22 @@ use record::{Label, Measurement, Record, Text, detail, metrics, text};
 /// The tolerance of a model's prediction.
 const OFF: f64 = 1.1;
 
-/// Whether a result was measured with the later settings.
+/// Whether a result was measured with the improved settings.
 pub(crate) fn is_tuned(m: &Measurement) -> bool {
     m.metric == metrics::WORKLOAD_THROUGHPUT && m.labels.word(Label::Setting) == Some("tuned")
 }
 
-/// The speedup of a machine after a change, for work measured before and after.
+/// The speedup of a machine by a change of its settings, for a workload measured before and after the change.
 pub(crate) struct Observed {
     /// The work.
     pub(crate) work: String,
-    /// Throughput afterwards divided by the highest before.
+    /// The throughput afterwards, divided by the highest throughput before.
     pub(crate) factor: f64,
     /// The changed settings.
     changes: String,
 }
 
-/// Finds such work in a record.
+/// Finds a workload in the record that was measured before and after such a change.
 pub(crate) fn find_observed(record: &Record) -> Option<Observed> {
     let then = record.measurements_of(metrics::WORKLOAD_THROUGHPUT).find(|m| is_tuned(m))?;
     let work = then.labels.word(Label::Workload)?;
@@ -43,7 +43,8 @@ impl Observed {
         )
     }
 
-    /// The speedup in a sentence, and a comparison between the part that remains for binding and the model's maximum.
+    /// The speedup in a sentence, with a comparison between the part that only binding explains and the model's
+    /// maximum.
     pub(crate) fn against_model(&self, devices: Option<f64>, modelled: f64) -> Text {
         let mut says = self.says();
         if let Some(devices) = devices.filter(|devices| self.factor / devices > modelled * OFF) {

@@ -1,4 +1,4 @@
-//! A runner's passport, which shows whether results of this machine are comparable with those of another.
+//! A runner's passport: shows whether results of this machine are comparable with those of another machine.
 
 use record::baseline::ClassBaseline;
 use record::comparison::Cell;
@@ -11,7 +11,7 @@ use crate::comparison::{Extent, Side, compare};
 use crate::cores;
 use crate::cpu_accounting::disturbance;
 
-/// The clock variation within one processor model: between boots, and between individual processors.
+/// The variation of the clock within one processor model, between boots and between individual processors.
 const CLOCKS_ALIKE: f64 = 0.02;
 
 /// Whether results of two machines are comparable.
@@ -20,7 +20,7 @@ const CLOCKS_ALIKE: f64 = 0.02;
 pub enum Comparable {
     /// Comparable without conversion.
     Comparable,
-    /// Comparable after conversion by the ratio of the clocks, if the program is core-bound.
+    /// Comparable after conversion with the ratio of the clocks, if the program is core-bound.
     Convertible,
     /// Not comparable.
     No,
@@ -32,7 +32,7 @@ pub enum Comparable {
 pub struct Passport {
     /// Whether the two machines' results may be compared.
     pub outcome: Comparable,
-    /// The design of both processors, if it is known and the same.
+    /// The design of both processors, if both are known to have the same design.
     pub design: Option<String>,
     /// This machine's clock divided by the baseline's clock. A time measured on this machine times this ratio is the time on the baseline.
     pub clock_ratio: Option<f64>,
@@ -58,7 +58,7 @@ pub fn passport(here: &Record, baseline: &Record) -> Passport {
     }
     let outcome = match clocks {
         None => Comparable::No,
-        // The tolerance equals the possible difference between two clocks of one model.
+        // The tolerance equals the clock difference that two machines of one model may have.
         Some((ratio, (low, high)))
             if (ratio - 1.0).abs() <= CLOCKS_ALIKE
                 || low <= 1.0 && 1.0 <= high && high - low <= 2.0 * CLOCKS_ALIKE =>
@@ -160,7 +160,7 @@ fn clock_ratio(here: &Record, baseline: &Record) -> Result<Ratio, Text> {
                 "no common ratio: the clock is {one} of the baseline's with one core busy, {all} with all cores"
             ))
         }
-        // CI programs mostly use all cores of a small runner.
+        // CI programs usually use all cores of a small runner.
         (_, Some(ratio)) | (Some(ratio), None) => Ok(ratio),
         (None, None) => Err(text!(
             "passport-no-clock",

@@ -13,10 +13,10 @@ use serde_json::Value;
 use crate::figures::labels_without;
 use crate::latency_curve::LatencyCurve;
 
-/// Some of a record's results.
+/// A subset of a record's results.
 pub type Figures<'a, 'b> = Copied<Iter<'b, &'a Measurement>>;
 
-/// Measurements by two label values, each with few distinct words.
+/// Measurements indexed by the values of two labels, each of which has only a few values.
 type ByWords<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Vec<&'a Measurement>>>;
 
 /// A record with an index of its results. A record may contain tens of thousands of measurements, and most rules need only a few of them.
@@ -98,8 +98,8 @@ impl<'a> RecordIndex<'a> {
         self.curve.as_ref()
     }
 
-    /// The measurements at one place on 4 KiB and on 2 MiB pages, with the largest working set measured on both: at the curve's place,
-    /// otherwise on the nearest node.
+    /// The measurements on 4 KiB and on 2 MiB pages, at one place and with the largest working set that was measured on both. The place is
+    /// that of the curve if possible, and otherwise on the nearest node.
     pub(crate) fn pages(&self) -> Option<(&'a Measurement, &'a Measurement)> {
         self.pages
     }
@@ -116,7 +116,7 @@ fn by_words<'a>(all: impl Iterator<Item = &'a Measurement>, first: Label, second
     found
 }
 
-/// The measurements with these values.
+/// The measurements with these two label values.
 fn of_words<'a, 'b>(all: &'b ByWords<'a>, first: &str, second: &str) -> Figures<'a, 'b> {
     all.get(first).and_then(|all| all.get(second)).map_or(&[][..], Vec::as_slice).iter().copied()
 }

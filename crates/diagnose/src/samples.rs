@@ -4,7 +4,7 @@ use record::machine::{Cache, CacheKind, Cpu, MemoryDevice, Node};
 use record::text::Value;
 use record::{Label, Labels, Measurement, Metric, Record, Remedy, Snapshot, Text};
 
-/// The value in one of a sentence's placeholders.
+/// The value of the placeholder `name` in a sentence.
 pub(crate) fn figure_in(text: &Text, name: &str) -> f64 {
     match text.value(name) {
         Some(Value::Count(count) | Value::Bytes(count)) => *count as f64,
@@ -41,7 +41,7 @@ pub(crate) fn steps(sizes: &[u64], steps: &[(u64, f64)]) -> Vec<(u64, f64)> {
     sizes.iter().map(|bytes| (*bytes, ns(*bytes))).collect()
 }
 
-/// A curve of caches with random replacement: beyond its size, a cache still holds its share of the lines.
+/// A curve of caches with random replacement: beyond its size, a cache still contains its share of the lines.
 pub(crate) fn gradual(sizes: &[u64], caches: &[(u64, f64)], memory: f64) -> Vec<(u64, f64)> {
     let ns = |bytes: u64| {
         let mut missing = 1.0;
@@ -56,7 +56,7 @@ pub(crate) fn gradual(sizes: &[u64], caches: &[(u64, f64)], memory: f64) -> Vec<
     sizes.iter().map(|bytes| (*bytes, ns(*bytes))).collect()
 }
 
-/// The same points with up to ± `share` of noise and, on one in sixteen, a spike to twice the latency.
+/// The same points with up to ± `share` of noise and, on one point in sixteen, a spike to twice the latency.
 pub(crate) fn noisy(points: Vec<(u64, f64)>, share: f64, seed: u64) -> Vec<(u64, f64)> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut random = move || {
@@ -148,7 +148,7 @@ pub(crate) fn add_wakeups(record: &mut Record, policy: &str, setting: &str, ns: 
     }
 }
 
-/// A machine of two CPUs from which these shares were stolen, with gaps of 4 ms.
+/// A machine with two CPUs from which these shares were stolen, in gaps of 4 ms.
 pub(crate) fn stolen(cause: &str, shares: [f64; 2]) -> Record {
     let mut record = machine(2);
     for (cpu, share) in shares.into_iter().enumerate() {

@@ -1,5 +1,5 @@
-//! The throughput that siblings add to a workload, derived from the thread-count steps, even if no step with exactly one thread per core
-//! was measured.
+//! The throughput that siblings add to a workload. It is derived from the thread-count steps, even if there is no step with exactly one
+//! thread per core.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::record_index::RecordIndex;
 /// Maximum number of workloads to read.
 const MOST: usize = 64;
 
-/// A workload on all CPUs, and on the largest number of CPUs on separate cores.
+/// The throughput of a workload on all CPUs, and on the largest measured number of CPUs that are on separate cores.
 pub(crate) struct Steps<'a> {
     /// The workload.
     pub(crate) workload: &'a str,
@@ -41,7 +41,11 @@ pub(crate) fn find_steps<'a>(index: &RecordIndex<'a>) -> Vec<Steps<'a>> {
     }
     let mut steps: BTreeMap<(&str, Option<u64>), BTreeMap<u64, &Measurement>> = BTreeMap::new();
     let sizes = BlockSizes::from_record(index.record);
-    let figures = index.figures_of(metrics::WORKLOAD_THROUGHPUT).filter(|m| m.value() > 0.0 && unplaced(m));
+    // The system placed the threads, or cores were filled before siblings: otherwise, a step with as many threads as cores does not use one
+    // thread per core.
+    let is_unplaced = |m: &Measurement| matches!(m.labels.word(Label::Placement), None | Some("cores-first"));
+    let figures =
+        index.figures_of(metrics::WORKLOAD_THROUGHPUT).filter(|m| m.value() > 0.0 && is_unplaced(m));
     for m in figures.filter(|m| sizes.is_level(m)) {
         let (Some(workload), Some(threads)) =
             (m.labels.word(Label::Workload), m.labels.count(Label::Threads))
@@ -66,12 +70,6 @@ pub(crate) fn find_steps<'a>(index: &RecordIndex<'a>) -> Vec<Steps<'a>> {
 /// The SMT yield of each workload.
 pub(crate) fn siblings(index: &RecordIndex) -> Vec<SiblingsAdd> {
     find_steps(index).into_iter().filter_map(weigh_workload).collect()
-}
-
-/// Whether the system placed the threads, or cores were filled before siblings. Only in these cases does a step with as many threads as
-/// cores use one thread per core.
-fn unplaced(m: &Measurement) -> bool {
-    matches!(m.labels.word(Label::Placement), None | Some("cores-first"))
 }
 
 fn weigh_workload(steps: Steps) -> Option<SiblingsAdd> {

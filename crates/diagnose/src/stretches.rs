@@ -9,10 +9,10 @@ use record::watch::{Held, Moment};
 const MOST: usize = 8;
 const SHORTEST: f64 = 0.05;
 
-/// Consecutive moments, combined into one.
+/// A sequence of consecutive moments, combined into one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stretch {
-    /// The end of the stretch, s since the start of the recording.
+    /// The end of the stretch, in seconds since the start of the recording.
     pub to: f64,
     /// The stretch combined into one moment.
     pub all: Moment,

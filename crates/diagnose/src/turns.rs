@@ -3,12 +3,13 @@
 
 mod explained;
 
+use record::command_run::RunEnd;
 use record::difference::{Difference, Scale, Verdict, compare_pairs, least_rounds};
 use record::in_turn::{alone, times};
 use record::phrase::count_noun;
 use record::text::Value;
 use record::turns::{AgainstFirst, CommandInTurn, Turns};
-use record::{Label, Measurement, Record, Template, Text, text, units};
+use record::{Label, Measurement, Record, Template, Text, detail, text, units};
 
 use crate::RecordIndex;
 use crate::bound::bound;
@@ -109,7 +110,8 @@ fn against(
         return None;
     }
     let (ratio, interval) = times_as_long(&compared);
-    let slower = compared.is_less().map(|less| !less);
+    let failed = [base, this].into_iter().find_map(describe_failures);
+    let slower = compared.is_less().filter(|_| failed.is_none()).map(|less| !less);
     let explained = match slower {
         Some(_) => explained::explain(record, [base, this], comparisons),
         None => Vec::new(),
@@ -119,10 +121,21 @@ fn against(
         ratio,
         interval,
         slower,
-        says: describe(&compared, [&base.name, &this.name], comparisons),
+        says: failed.unwrap_or_else(|| describe(&compared, [&base.name, &this.name], comparisons)),
         verdict: compared.verdict,
         explained,
     })
+}
+
+/// The failures of a command that failed in most of its runs, whose time is not the time of its work.
+fn describe_failures(command: &Named) -> Option<Text> {
+    let ends: Vec<RunEnd> = command.time.detail.get(detail::ENDS)?;
+    let has_failed =
+        |end: &&RunEnd| !matches!(end, RunEnd::Code(0) | RunEnd::TimedOut(_) | RunEnd::Stopped(_));
+    let failed = ends.iter().filter(has_failed).count();
+    let (name, runs) = (command.name.clone(), count_noun(ends.len(), "run"));
+    let says = || text!("not compared: {name} failed in {failed} of {runs}", name, failed, runs);
+    (2 * failed > ends.len()).then(says)
 }
 
 /// The time of a later command relative to the first one, with the interval.
@@ -130,7 +143,7 @@ fn times_as_long(compared: &Difference) -> (f64, Option<(f64, f64)>) {
     (1.0 - compared.less_by, compared.interval.map(|(low, high)| (1.0 - high, 1.0 - low)))
 }
 
-/// Compares the times of two commands, the first being `base`, by rounds.
+/// Compares the times of two commands round by round; the first command is `base`.
 pub(crate) fn describe(compared: &Difference, [base, this]: [&str; 2], comparisons: usize) -> Text {
     let (this, base, (ratio, interval)) = (this.to_owned(), base.to_owned(), times_as_long(compared));
     let Some((low, high)) = interval else {
@@ -152,7 +165,7 @@ pub(crate) fn describe(compared: &Difference, [base, this]: [&str; 2], compariso
         (_, Some(floor)) => text!(WITHIN_NOISE, this, base, interval, floor = Value::Share(floor)),
         (Verdict::TooNoisy { rounds_needed: Some(more) }, _) => {
             text!(
-                "too noisy to separate {this} from {base}: {interval}× as long; about {rounds} would resolve it",
+                "too noisy to separate {this} from {base}: {interval}× as long; about {rounds} would suffice",
                 rounds = count_noun(*more, "more round")
             )
         }

@@ -15,7 +15,7 @@ const ROUNDS: usize = 12;
 /// The distance from the fit, in units of the usual distance, beyond which steps lose weight (Huber 1964).
 const FAR: f64 = 1.345;
 
-/// One step: the number of threads, the throughput and its uncertainty.
+/// One step: the number of threads, the throughput, and the uncertainty of the throughput.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Point {
     /// Number of threads, at least 1.
@@ -30,7 +30,7 @@ pub(crate) struct Point {
     pub error: f64,
     /// The reason why the step allows no conclusion, if any.
     pub doubt: Option<FitDoubt>,
-    /// Whether the bounds are a 95 % interval and not the range of a few samples.
+    /// Whether the bounds are a 95 % interval, not merely the range of a few samples.
     pub has_interval: bool,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Point {
 pub(crate) enum FitDoubt {
     /// A CPU quota throttled the step.
     Quota,
-    /// Other programs ran on the CPUs of the step.
+    /// Other processes ran on the CPUs of the step.
     Switched,
     /// The hypervisor stole time.
     Stolen,

@@ -27,7 +27,7 @@ pub struct Seen<'a> {
     pub noise: &'a NoiseEstimate,
     /// Busy processes, and the number of CPUs online.
     pub busy: Option<(&'a Load, usize)>,
-    /// Whether the machine is a captured tree.
+    /// Whether the state of the machine was read from a captured tree.
     pub captured: bool,
     /// Settings left by an earlier session, or the reason why nothing can be set.
     pub left: Result<&'a Option<String>, &'a Error>,
@@ -81,7 +81,7 @@ impl<'a> Audited<'a> {
         said
     }
 
-    /// Whether only a person can change the knob, as with load by other processes or steal time.
+    /// Whether a person must change the knob, as with the load of other processes or steal time.
     fn is_by_hand(&self) -> bool {
         matches!(self.row.inspection.adjustment, Adjustment::Manual(_))
     }
@@ -91,8 +91,8 @@ impl<'a> Audited<'a> {
     }
 }
 
-/// The audit on one screen: knobs that add noise, their possible gain, the way to set them, and the names of the other knobs. With `all`,
-/// every knob is described above; for knobs specified by the user, nothing else is printed.
+/// The audit on one screen: knobs that add noise, their possible gain, the way to set them, and the names of the other knobs. With `all`, a
+/// description of every knob precedes this; if the user specified knobs, only their descriptions are printed.
 pub fn audit(screen: &mut Screen, seen: &Seen, all: bool) {
     let knobs: Vec<Audited> = seen.rows.iter().map(|row| Audited::new(row, seen.noise)).collect();
     if seen.named {
@@ -143,7 +143,7 @@ fn absent(seen: &Seen) -> &'static str {
 fn write_answer(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
     head(screen, seen, knobs);
     let is_screen = screen.is_terminal();
-    // One screen has room for this many; a document has room for all.
+    // A screen has room for only this many entries; a document has room for all of them.
     let at_most = |most: usize| if is_screen { most } else { usize::MAX };
     let mut remarks = remarks(seen);
     remarks.truncate(at_most(REMARKS));
@@ -238,7 +238,7 @@ fn set_by(row: &AuditRow) -> String {
         Adjustment::None => return String::new(),
         Adjustment::BootParameters(_) => return "boot".to_owned(),
         Adjustment::Manual(_) => return "hand".to_owned(),
-        // For a captured machine, this column shows who could set the knob there.
+        // For a captured machine, this column shows who could set the knob on that machine.
         Adjustment::Write(_) | Adjustment::Compound(_) if is_captured(row) => return "root".to_owned(),
         Adjustment::ProcessSetting(_) if is_captured(row) => return "a process".to_owned(),
         Adjustment::Write(_) | Adjustment::Compound(CompoundChange::Swap(_)) => "--apply",

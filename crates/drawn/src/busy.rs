@@ -3,7 +3,7 @@
 use measure::busy::Load;
 use record::units;
 
-/// Maximum number of listed processes, and their minimum share of a CPU.
+/// Maximum number of listed processes, and the minimum share of a CPU that a listed process uses.
 const NAMED: usize = 5;
 const WORTH_NAMING: f64 = 0.05;
 

@@ -19,7 +19,7 @@ pub enum Kept {
     Stands,
     /// The original value was restored.
     PutBack,
-    /// The new value was to be kept, but could not be set.
+    /// The new value was to be kept, but it could not be set permanently.
     NotSet,
 }
 
@@ -31,7 +31,7 @@ pub struct Fixed<'a> {
     pub outlook: &'a Outlook,
     /// The results of measuring before and after.
     pub proof: Option<&'a Proof>,
-    /// The outcome of the knob; `None` if nothing was changed.
+    /// The state in which the knob was left; `None` if nothing was changed.
     pub kept: Option<Kept>,
     /// The planned measurements.
     pub measures: Text,
@@ -79,7 +79,7 @@ fn foot(screen: &mut Screen, fixed: &Fixed) {
         screen.paragraph(&first, Tone::Plain, &fixed.measures);
     }
     let said = match fixed.kept {
-        Some(Kept::Stands) => "Kept until the next boot. Revert: linespeed quiet --restore",
+        Some(Kept::Stands) => "Kept until the next boot. To revert: linespeed quiet --restore",
         Some(Kept::PutBack) => "Reverted. To keep the change: --keep",
         Some(Kept::NotSet) => "The new value could not be kept; reverted.",
         None => return,

@@ -10,7 +10,7 @@ use ::quiet::tuning_plan::TuningPlan;
 use record::phrase::{agree, count_noun};
 use report::view::Screen;
 
-/// Knobs below a heading: their names, and notes on each.
+/// The knobs listed below a heading: their names, with notes on each.
 type Knobs<'a> = Vec<(&'a str, String)>;
 
 /// The knobs set by `--apply`.
@@ -24,7 +24,7 @@ pub fn knobs_applied(screen: &mut Screen, outcomes: &[KnobOutcome], stands: bool
     }
 }
 
-/// The outcome of each knob of a session, one per line; the reason follows each knob not set.
+/// What happened to each knob of a session, one knob per line; if a knob could not be set, its line contains the reason.
 pub fn knobs_set(screen: &mut Screen, outcomes: &[KnobOutcome]) {
     let groups = [("Set", true, false), ("Not set", false, false), ("To set manually", false, true)];
     for (heading, done, advice) in groups {
@@ -42,8 +42,8 @@ pub fn knobs_set(screen: &mut Screen, outcomes: &[KnobOutcome]) {
     }
 }
 
-/// The knobs that a plan would set, how long they stay set (`held` by a process), and, for a command, whether the page cache would be
-/// dropped.
+/// The knobs that a plan would set, how long they stay set (`held` is the text for settings of a process), and, for a command, whether the
+/// page cache would be dropped.
 pub fn knobs_planned(screen: &mut Screen, plan: &TuningPlan, held: &str, drop_caches: bool) {
     let mut set: Knobs = plan.changes.iter().map(|change| (change.knob.as_str(), describe(change))).collect();
     let compound = plan.compound_changes.iter();

@@ -10,7 +10,7 @@ use report::view::{Screen, Span, Tone};
 /// A recipe in the list of `linespeed scale --list`.
 pub struct ListedRecipe {
     name: String,
-    /// The recipe, or why the user's file cannot be read.
+    /// The recipe, or the reason why the user's file cannot be read.
     found: Result<Recipe, ReadError>,
     /// The missing programs, with the remedy.
     missing: Option<String>,

@@ -15,7 +15,7 @@ use crate::failure::{Failed, Trouble, last_words};
 use crate::recipes::score::MOST_OUTPUT;
 use crate::recipes::template::{Template, Values, fill_all};
 
-/// Bytes of output saved for a command without a score: only the end, in case the command fails.
+/// Bytes of output that are saved for a command without a score: only the end, which is shown if the command fails.
 const LAST_OUTPUT: usize = 8 << 10;
 
 /// Share of the free memory that all copies together may use.
@@ -40,7 +40,7 @@ pub struct RunOptions {
 /// One copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlacedCopy {
-    /// The CPUs to which the copy is pinned; `None` for the CPUs that this process may use.
+    /// The CPUs to which the copy is pinned; `None` if it may use all CPUs that this process may use.
     pub cpus: Option<CpuList>,
     /// The nodes of the copy's memory, and whether memory is interleaved over them; `None` for the kernel's default
     /// policy.
@@ -51,11 +51,11 @@ pub struct PlacedCopy {
 
 /// Receives notifications of events during a run.
 pub trait RunObserver {
-    /// The command has exited and left these processes behind; they are waited for.
+    /// The command has exited and left these processes behind; linespeed waits for them.
     fn left(&mut self, names: &[String]);
 }
 
-/// The names of processes, without duplicates, at most a few.
+/// The names of at most a few processes, without duplicates.
 fn name_processes(processes: &[Process]) -> Vec<String> {
     let mut names: Vec<String> = processes.iter().map(|process| process.name.clone()).collect();
     names.sort();
@@ -69,13 +69,13 @@ pub fn raise_file_limit(copies: usize) {
     os::raise_file_limit(copies as u64 * FILES_A_COPY);
 }
 
-/// Fails if the copies would need more than the available memory, given one copy's use.
+/// Fails if the copies would need more than the available memory, given the memory use of one copy.
 pub(crate) fn check_memory(copies: usize, each: u64, free: Option<u64>) -> Result<(), Trouble> {
     let needed = each.saturating_mul(copies as u64);
     let lacking = free.filter(|free| copies > 1 && needed as f64 > *free as f64 * MEMORY_SHARE);
     let Some(free) = lacking else { return Ok(()) };
     let [needed, each, free] = [needed, each, free].map(Value::Bytes);
-    Err(Trouble::NoRoom(text!("{copies} copies require {needed} ({each} each), {free} are free")))
+    Err(Trouble::NoRoom(text!("{copies} copies require {needed} ({each} each); {free} is free")))
 }
 
 /// Starts all copies up to their gates. The complete output is saved only if it will be `read`, because reading it
@@ -197,7 +197,7 @@ fn find_failure(ended: &[Ended], outputs: &[(String, String)]) -> Option<Failed>
 /// below this share.
 const OTHERS: f64 = 0.01;
 
-/// Counts in /proc/stat below this number of ticks are insignificant, because the resolution of the file is one tick.
+/// Counts in /proc/stat of fewer ticks than this are insignificant, because the resolution of the file is one tick.
 const TICKS: f64 = 3.0;
 
 /// The counts at one point in time.
@@ -217,7 +217,7 @@ impl Incidents {
         Self { ticks: ticks_of_each(&stat), throttled: snapshot.throttled, quota: snapshot.quota_throttled }
     }
 
-    /// Events on `cpus` between this and `after`, while the commands used `cpu_seconds` of CPU time.
+    /// Events on `cpus` between these counts and `after`, while the commands used `cpu_seconds` of CPU time.
     pub(crate) fn marks_until(
         &self,
         after: &Incidents,
@@ -235,7 +235,7 @@ impl Incidents {
         let allowed = OTHERS * wall * cpus.len() as f64 * USER_HZ + TICKS * cpus.len() as f64;
         let more = |before: Option<u64>, after: Option<u64>| before.zip(after).is_some_and(|(a, b)| b > a);
         let found = [
-            // Our own waiting threads are included in the others, but hardly run.
+            // The other processes include our own waiting threads, but these hardly run.
             (Mark::Switched, busy as f64 - cpu_seconds * USER_HZ > allowed),
             (Mark::Stolen, stolen as f64 > allowed),
             (Mark::Throttled, more(self.throttled, after.throttled)),

@@ -14,7 +14,7 @@ const SHOWN: usize = 600;
 pub struct Failed {
     /// How the command exited.
     pub exit: Exit,
-    /// The program, if a command of the service failed instead of the measured command.
+    /// The program, if a command of the service failed and not the measured command.
     pub program: Option<String>,
     /// The number of failed copies, and the number of all copies.
     pub copies: (usize, usize),
@@ -77,16 +77,16 @@ pub enum Trouble {
     /// The command failed because this version of the program does not support a value; the text explains this.
     #[error("{0}")]
     Gone(String),
-    /// The command failed in every run. Although failures count, there is no work to rate.
+    /// The command failed in every run. Although failed runs count, there is no completed work to rate.
     #[error("every run failed, so there is no throughput: the command {0}")]
     AllFailed(Failed),
-    /// The command exceeded the time limit, in seconds.
+    /// The command exceeded the time limit (in seconds).
     #[error("the command was stopped: it exceeded the --timeout of {0} s")]
     TimedOut(f64),
-    /// The output has no usable score or lacks the required text, with the missing and the actual text.
+    /// The output has no usable score or lacks the required text. The message contains the missing and the actual text.
     #[error("{0}")]
     Unreadable(String),
-    /// The service exited, or did not start, with the reason.
+    /// The service exited or did not start, for this reason.
     #[error("{0}")]
     Service(String),
     /// The copies need more memory than is available.
@@ -119,7 +119,7 @@ pub(crate) fn last_words(output: &str) -> String {
     shorten(&kept.join("\n"))
 }
 
-/// Whether a line is an entry of OpenSSL's error queue: `THREAD:error:CODE:…`, where both are hexadecimal.
+/// Whether a line is an entry of OpenSSL's error queue: `THREAD:error:CODE:…`, in which `THREAD` and `CODE` are hexadecimal.
 fn is_queued_error(line: &str) -> bool {
     let is_number = |part: &str| part.len() >= 8 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
     let mut parts = line.split(':');

@@ -27,10 +27,10 @@ pub struct Fix<'a> {
 /// The reason why a finding is not fixed.
 #[derive(Debug, thiserror::Error)]
 pub enum FixError {
-    /// The finding has no fix: the reason, and an alternative.
+    /// The finding has no fix; contains the reason, and an alternative.
     #[error("{0}")]
     NoFix(String),
-    /// The knob cannot be set on this machine, with the reason.
+    /// The knob cannot be set on this machine; contains the reason.
     #[error("{0}")]
     CannotBeSet(String),
     /// The machine cannot be read.
@@ -46,7 +46,7 @@ fn name_findings(found: usize) -> String {
     }
 }
 
-/// Selects the finding with this number or rule, from a record of this machine, as a fix. `cited` returns the
+/// Selects the fix for the finding with this number or rule, from a record of this machine. `cited` returns the
 /// measurement on which a finding relies.
 pub fn choose<'a>(
     record: &'a Record,
@@ -99,7 +99,7 @@ pub struct Outlook {
     pub now: Text,
     /// The new value of the knob.
     pub then: Text,
-    /// The values to write or hold; empty if the knob already has the new value.
+    /// The changes that the fix makes; empty if the knob already has the new value.
     pub plan: TuningPlan,
     /// Notes about the fix.
     pub notes: Vec<Text>,
@@ -113,7 +113,8 @@ impl Outlook {
 }
 
 impl Fix<'_> {
-    /// The effect of the fix on the machine below this root. `keep` means that the values persist.
+    /// The effect of the fix on the machine below this root. `keep` means that the values are to stay set after the
+    /// measurement.
     pub fn look(&self, root: &Root, keep: bool) -> Result<Outlook, FixError> {
         let tree = Tree::new(root);
         let purpose = if keep { Purpose::Persistent } else { Purpose::Measuring };
@@ -160,7 +161,7 @@ impl Gain {
             let reason = why.unwrap_or_else(|| text!("no round was completed"));
             return Self { factor: 1.0, interval: None, verdict: Verdict::NotMeasurable { reason } };
         };
-        // For a time, a decrease means faster; for a clock, slower.
+        // For a time, a decrease means faster; for a clock, it means slower.
         let faster = |less: f64| if figure.less_is_better { 1.0 / (1.0 - less) } else { 1.0 - less };
         let interval = comparison.interval.map(|(one, other)| (faster(one), faster(other)));
         Self {

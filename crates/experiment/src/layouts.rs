@@ -26,7 +26,7 @@ pub struct LayoutRun {
     pub usage: Usage,
     /// Events on the CPUs during the run.
     pub marks: Vec<Mark>,
-    /// Names of processes that copies left behind, which were waited for.
+    /// Names of processes that copies left behind; linespeed waited for these processes.
     pub left: Vec<String>,
 }
 
@@ -109,11 +109,11 @@ fn run_layout(
 /// The marks that a run can have, in the order in which they are counted.
 const MARKS: [Mark; 4] = [Mark::Switched, Mark::Stolen, Mark::Throttled, Mark::Quota];
 
-/// The message for a plan that changes nothing and therefore leaves nothing to compare.
+/// The message for a plan that changes nothing, so that there is nothing to compare.
 const NOTHING_PLANNED: &str = "nothing to verify: the plan binds nothing. Omit {threads} to pin one copy to \
                                each CPU, or use --processes N for several processes";
 
-/// The planned copies, and a phrase that describes how they run.
+/// The planned copies, and a sentence that describes how they run.
 pub fn place_planned(command: &[Template], plan: &Plan) -> Result<(Vec<PlacedCopy>, Text), &'static str> {
     let sets_threads = command.iter().flat_map(Template::places).next().is_some();
     if !sets_threads {
@@ -157,7 +157,7 @@ fn place_single_threads(plan: &Plan) -> (Vec<PlacedCopy>, Text) {
     (all, how)
 }
 
-/// A copy with this many threads on these CPUs of a process.
+/// A copy with this many threads, placed on these CPUs of a process.
 fn bind_copy(process: &Process, cpus: &CpuList, threads: u32) -> PlacedCopy {
     let interleave = process.policy == Policy::Interleave;
     let values = [

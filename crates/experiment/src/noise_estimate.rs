@@ -20,17 +20,17 @@ const MANY: f64 = 0.1;
 /// The possible gain of a knob on this machine.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Worth {
-    /// Proven, with the gain for each result.
+    /// A proof showed a gain; contains the gain for each result.
     Proven(Vec<Text>),
-    /// Proven to have no gain above the noise floor.
+    /// A proof showed no gain above the noise floor.
     NothingSeen,
     /// A proof was inconclusive.
     TooNoisy,
-    /// No more than the noise floor, for this quantity.
+    /// The gain is no more than the noise floor of this quantity.
     BelowFloor(&'static str, f64),
-    /// At most this share of a quantity.
+    /// The gain is at most this share of a quantity.
     AtMost(&'static str, f64),
-    /// At most the first number of seconds per wake-up; the second number is the latency with deep idle states disabled.
+    /// The gain is at most the first number of seconds per wake-up; the second number is the latency with deep idle states disabled.
     WakeUp(f64, Option<f64>),
     /// Other processes were busy, and their load hides the effect of the knob.
     BehindOthers,
@@ -38,7 +38,7 @@ pub enum Worth {
     NotMeasured,
 }
 
-/// The kind of proof that would show more about a knob.
+/// The kind of proof that could provide more information about a knob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProofBy {
     /// No proof, because the knob cannot be set for the duration of a run.
@@ -80,7 +80,7 @@ impl Worth {
         match self {
             Worth::Proven(_) => ("proven", None, 10.0),
             Worth::AtMost(_, share) => ("at most", Some(*share), 1.0 + share),
-            // Programs rarely sleep and mostly work, so a wake-up latency of one millisecond counts as one thousandth.
+            // Programs mostly work and rarely sleep, so a wake-up latency of one millisecond is counted as one thousandth.
             Worth::WakeUp(seconds, _) => (WAKE_UP_BOUND, Some(*seconds), 1.0 + seconds),
             Worth::TooNoisy => ("too noisy", None, 0.5),
             Worth::BehindOthers => ("other processes are busy", None, 0.4),
@@ -155,7 +155,7 @@ pub struct NoiseEstimate {
     hypervisor: bool,
     /// Whether other processes were busy during the measurement.
     beside_others: bool,
-    /// Whether a nice value affects only some tasks.
+    /// Whether the nice setting affects only some of the tasks.
     nice_counts_for_some: bool,
 }
 
@@ -167,8 +167,8 @@ impl NoiseEstimate {
         self
     }
 
-    /// Records whether a nice value affects only some tasks, so that the other tasks still contribute to the operating
-    /// system's overhead.
+    /// Records whether the nice setting affects only some of the tasks, so that the other tasks still contribute to the operating system's
+    /// overhead.
     pub fn with_nice_scope(mut self, some: bool) -> Self {
         self.nice_counts_for_some = some;
         self

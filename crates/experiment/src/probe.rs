@@ -25,10 +25,10 @@ const TUNABLES: &str = "GLIBC_TUNABLES";
 const SAME_FAULTS: f64 = 0.8;
 /// The number of simultaneous comparisons.
 const COMPARISONS: usize = 4;
-/// Competitors use one of this many CPUs.
+/// Competitors use one in this many CPUs.
 const TAKEN: usize = 8;
 
-/// One way to run the command.
+/// A way in which the command is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     Plain,
@@ -40,7 +40,7 @@ enum Way {
 /// The result of a probe.
 #[derive(Debug, Default)]
 pub struct Probed {
-    /// Plain runs, with nothing changed.
+    /// Runs of the unchanged command.
     pub plain: Vec<Run>,
     /// The effect of each change.
     pub probes: Vec<Probe>,
@@ -52,7 +52,7 @@ pub struct Probed {
     pub interrupted: Option<i32>,
 }
 
-/// Maximum number of ways to run the command.
+/// Maximum number of different ways in which the command is run.
 pub const MOST_WAYS: usize = 5;
 
 /// Minimum number of rounds for an interval.
@@ -60,8 +60,8 @@ pub fn fewest_rounds() -> usize {
     least_rounds(COMPARISONS)
 }
 
-/// Runs the command in all ways, in this many rounds, after a run with its `input`. After the first round, `left` is
-/// called with the expected time of the remaining rounds in seconds, because the command is slower with competitors.
+/// Runs the command in every `Way`, for this many rounds. An earlier run must already have used `input`. After the first
+/// round, `left` is called with the expected time of the remaining rounds in seconds, because the command is slower with competitors.
 pub fn probe(
     job: &Job,
     machine: &Machine,
@@ -123,7 +123,7 @@ pub fn probe(
         let pairs: Vec<(f64, f64)> =
             done.whole.iter().map(|round| (of(&round[way]), of(&round[base]))).collect();
         let compared = compare_pairs(&pairs, Scale::Ratio, COMPARISONS, None);
-        // Converts the relative decrease to the factor by which the changed run was longer.
+        // Converts the relative decrease to the factor by which the changed run took longer.
         let ratio = |less: f64| 1.0 / (1.0 - less).max(1e-9);
         (compared.rounds > 0).then(|| Probe {
             kind,

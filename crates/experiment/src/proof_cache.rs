@@ -48,7 +48,7 @@ pub struct ProofCache {
 
 impl ProofCache {
     /// The last proof of this boot in the state directory; `None` if there is none, if the proof is too old, or if the
-    /// file has other contents.
+    /// file does not contain a proof.
     pub fn read(state: &Path, boot: &str) -> Option<Self> {
         let (text, data) = regular_file::read(&state.join(NAME), MOST).ok()?;
         let age = SystemTime::now().duration_since(data.modified().ok()?).unwrap_or_default();

@@ -12,7 +12,7 @@ pub struct Turn {
     pub alternative: usize,
 }
 
-/// All turns of this many rounds, in order.
+/// All turns of this many rounds, in the order in which they run.
 pub fn order_turns(alternatives: usize, rounds: usize) -> impl ExactSizeIterator<Item = Turn> + Clone {
     let turn = move |number: usize| {
         let (round, at) = (number / alternatives.max(1), number % alternatives.max(1));

@@ -31,7 +31,7 @@ const KEPT: usize = 4 << 10;
 pub enum Extent {
     /// This many rounds.
     Rounds(u32),
-    /// As many rounds as fit into this time, but at least one.
+    /// As many rounds as fit into this time, but at least one round.
     Time(Duration),
     /// [`USUAL_ROUNDS`], or more for quick commands.
     Usual,
@@ -61,8 +61,8 @@ pub struct Request<'a> {
 
 /// Is notified of progress.
 pub trait Observer {
-    /// A run of a command is over, with the index of the command and the round (both from 0), and whether the run
-    /// counts.
+    /// A run of a command is over. `turn` contains the index of the command and the round (both from 0); `counts` shows
+    /// whether the run counts.
     fn ran(&mut self, turn: Turn, counts: bool, run: &Run);
     /// The first round is over; about this many seconds remain.
     fn left(&mut self, seconds: f64);
@@ -87,7 +87,8 @@ pub struct InTurns {
 pub fn run_in_turn(request: Request, observer: &mut dyn Observer) -> InTurns {
     let count = request.commands.len();
     let mut done = InTurns { runs: vec![Vec::new(); count], failed: vec![None; count], ended: None };
-    // Each run counts as a later run, so that the first command does not read more of standard input than the others.
+    // Each run is treated as a later run, so that the first command does not read more of standard input than the
+    // others.
     let mut input = SharedInput::of_runs(u32::MAX);
     if input.is_pipe_with_content() {
         observer.leaves_pipe();

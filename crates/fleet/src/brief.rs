@@ -9,8 +9,8 @@ use record::comparison::FactKind;
 use record::metrics::{Definition, Whole};
 use record::{Better, Ended, Metric, Record, date, metrics};
 
-/// Metrics that are not used to compare machines because other metrics cover them or because they form a curve: up to a third of a record's
-/// results.
+/// Metrics that are not used to compare machines because other metrics cover them or because they form a curve. They are up to a third of a
+/// record's results.
 const NOT_HELD: [Metric; 2] = [metrics::LOAD_LATENCY_CYCLES, metrics::PROBE_LATENCY];
 
 /// Whether machines are compared by results of this metric.
@@ -18,7 +18,8 @@ pub(crate) fn is_held(metric: Metric) -> bool {
     !NOT_HELD.contains(&metric)
 }
 
-/// Whether machines are compared by a result: one direction must be better, and the result must not be a share of time or [`NOT_HELD`].
+/// Whether machines are compared by a result: it must be known whether lower or higher values are better, and the result must be neither a
+/// share of time nor one of [`NOT_HELD`].
 pub(crate) fn is_judged(figure: &Figure) -> bool {
     let share = figure.metric.definition().and_then(Definition::share_of);
     figure.better.is_some() && share != Some(Whole::Time) && is_held(figure.metric)
@@ -113,7 +114,7 @@ pub struct Brief {
     pub begun: Option<u64>,
     /// The duration of the run, s.
     pub seconds: Option<f64>,
-    /// Whether the run completed everything requested.
+    /// Whether the run completed all requested measurements.
     pub complete: bool,
     /// Whether the record was written by an older version of linespeed.
     pub older: bool,
@@ -121,7 +122,7 @@ pub struct Brief {
     pub kind: Kind,
     /// A short description of the machine.
     pub machine_is: String,
-    /// The value of each of [`facts`], by its number; momentary states have none.
+    /// The value of each of [`facts`], by its number; temporary states have no value here.
     pub facts: Vec<Option<u32>>,
     /// The record's headline results.
     pub figures: Figures,
@@ -162,7 +163,7 @@ impl Brief {
             format!("{}\n{}\n{}\n{method}", figure.metric, figure.what, figure.unit)
         };
         let named: Vec<(String, &RowFigure)> = usable.map(|row| (name(row), row)).collect();
-        // From here on, the lock blocks other threads.
+        // From here on, this thread holds the lock and blocks other threads.
         let mut known = known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut figures = Figures::new();
         for (name, row) in named {

@@ -11,16 +11,16 @@ use crate::group::{Cell, Column, Group};
 use crate::judge::judge_families;
 use crate::robust::{median, scale};
 
-/// Minimum number of machines in a camp, and minimum share of all machines.
+/// Minimum number of machines in a camp, and minimum share of all machines that it must have.
 const LEAST: usize = 3;
 const LEAST_SHARE: f64 = 0.15;
-/// Minimum share of all machines in a camp that no fact explains.
+/// Minimum share of all machines that a camp must have if no fact explains it.
 const LEAST_SHARE_UNEXPLAINED: f64 = 0.2;
-/// Maximum probability of chance for a dividing fact, over all facts and results.
+/// Maximum probability, over all facts and results, that a fact divides the machines by chance.
 const WRONG: f64 = 0.001;
 /// Camps whose medians are closer than this many scales of their machines overlap.
 const APART: f64 = 1.0;
-/// Camps that no fact explains are this many scales apart, with no machine between them.
+/// Camps that no fact explains must be at least this many scales apart, with no machine between them.
 const GAP: f64 = 6.0;
 /// Minimum difference of such camps in the logarithm of the speed.
 const GAP_BOUND: f64 = 0.02;
@@ -149,8 +149,8 @@ fn compare(column: &Column, camps: &[usize], tests: usize) -> Option<(f64, f64)>
     (apart > WORTH_TELLING && apart > APART * within && chance < WRONG).then_some((apart, within))
 }
 
-/// Divides by a gap without an explaining fact, over a whole family of results: a single result may have two values because of its
-/// method.
+/// Divides by a gap that no fact explains. The gap must exist in a family of results as a whole, because a single result may have two
+/// values due to its method.
 fn by_gap(group: &Group) -> Option<Camps> {
     let families = judge_families(group);
     let found = families.iter().filter_map(|family| {
@@ -166,7 +166,7 @@ fn by_gap(group: &Group) -> Option<Camps> {
         (0..group.members.len()).filter(is).collect::<Vec<usize>>()
     };
     let camps = [by_whole(false), by_whole(true)];
-    // A machine that lacks too many results of the family joins the camp nearest to its existing results.
+    // A machine that lacks too many results of the family joins the camp that is nearest to the results it has.
     let far = |at: usize, camp: &[usize]| {
         let columns = family.columns.iter().map(|judged| &judged.column);
         let off = columns.filter_map(|column| {
@@ -183,7 +183,7 @@ fn by_gap(group: &Group) -> Option<Camps> {
     Some(with_speeds(group, shown, vec![fast, slow], |_| Vec::new()))
 }
 
-/// The gap between two camps if no machine is in between: its width in scales, and its middle.
+/// The gap between two camps, if there is no machine in between: its width in scales, and its middle.
 fn find_gap(column: &Column) -> Option<(f64, f64)> {
     let mut logs = column.logs();
     logs.sort_by(f64::total_cmp);
@@ -196,7 +196,8 @@ fn find_gap(column: &Column) -> Option<(f64, f64)> {
     clear.then(|| (gap(&at) / within, (logs[at] + logs[at - 1]) / 2.0))
 }
 
-/// Removes and returns results that form two groups although their families do not: this is due to the method, not to the machines.
+/// Removes and returns results that form two groups although their families do not. The method is the cause of such groups, not the
+/// machines.
 pub(crate) fn take_out_two_valued(group: &mut Group) -> Vec<u32> {
     let (two, one): (Vec<Column>, Vec<Column>) =
         std::mem::take(&mut group.columns).into_iter().partition(|column| find_gap(column).is_some());
@@ -204,7 +205,7 @@ pub(crate) fn take_out_two_valued(group: &mut Group) -> Vec<u32> {
     two.into_iter().filter_map(|column| column.figure).collect()
 }
 
-/// Camps with the difference of each from the fastest camp.
+/// The camps, each with its difference from the fastest camp.
 fn with_speeds(
     group: &Group,
     figure: u32,
@@ -229,7 +230,7 @@ fn with_speeds(
     camps.into_iter().zip(middles).filter(|(members, _)| !members.is_empty()).map(camp).collect()
 }
 
-/// Removes drift during the collection; returns each result, and its drift from the first to the last third.
+/// Removes drift during the collection. Returns each drifting result, and its drift from the first to the last third of the collection.
 pub(crate) fn take_out_drifts(group: &mut Group) -> Vec<(u32, f64)> {
     let times: Vec<Option<f64>> = group.members.iter().map(|one| one.begun.map(|at| at as f64)).collect();
     group.columns.iter_mut().filter_map(|column| take_out_drift(column, &times)).collect()

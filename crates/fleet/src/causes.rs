@@ -15,7 +15,7 @@ use Family::{
     AllCpus, Core, CoreToCore, KernelCosts, MemoryBandwidth, MemoryLatency, Nodes, SlowestCpu, WakeUp,
 };
 
-/// A share of a machine's CPU time used by others.
+/// A function that returns the share of a machine's CPU time that others used.
 type Part = fn(&Brief) -> Option<f64>;
 
 /// A fact that can make a machine slow.
@@ -61,21 +61,21 @@ fn families(words: &str) -> Vec<Family> {
     words.split(", ").flat_map(named).collect()
 }
 
-/// A value explains nothing if at least this share of the sound machines also has it.
+/// A value explains nothing if at least this share of the machines that are not slow also has it.
 const USUAL: f64 = 0.2;
 /// Smaller differences between shares of CPU time are insignificant.
 const TAKEN: f64 = 0.02;
 /// Minimum part of a loss that lost time must explain to be its cause.
 const LEAST_PART: f64 = 0.1;
 
-/// A fact that no rule covers and that no other machine of the class has.
+/// The cause is a fact that no rule covers and that no other machine of the class shares.
 pub(crate) const ONLY_HERE: Template =
     Template::new("fleet-cause-only-here", "only on this machine: {what} {value}; {usual} on all others");
 /// No visible cause.
 pub(crate) const BY_NONE: Template =
     Template::new("fleet-cause-none", "inventory and settings match the class");
 
-/// Time used by others.
+/// CPU time used by other processes, or by other guests.
 const BY_OTHERS: Template = Template::new(
     "fleet-cause-others",
     "other processes used {share} of its CPUs during the run, {usual} on the other machines",
@@ -91,11 +91,11 @@ pub(crate) struct Case<'a> {
     pub(crate) group: &'a Group<'a>,
     /// The machine.
     pub(crate) at: usize,
-    /// Which machines of the class are slow.
+    /// Whether each machine of the class is slow.
     pub(crate) slow: &'a [bool],
     /// The slow families, with the machine's speed in each.
     pub(crate) families: &'a [(Family, f64)],
-    /// The speed of its clock, if it is slow.
+    /// The speed of the machine's clock relative to the class, if the clock is slow.
     pub(crate) clock: Option<f64>,
 }
 
@@ -192,7 +192,7 @@ impl Case<'_> {
         value.map_or("none".to_owned(), |value| self.group.known.value(value).to_owned())
     }
 
-    /// If a fact of the machine differs from most of its class: the difference, and the rarity of the value.
+    /// If a fact of the machine differs from most of its class, returns the difference and the rarity of the value.
     fn differs(&self, machine: &Brief, number: usize) -> Option<(Text, f64)> {
         let fact = facts().get(number)?;
         let own = machine.fact(number);

@@ -13,7 +13,7 @@ use crate::causes::{BY_NONE, ONLY_HERE};
 
 /// Maximum number of machines explained from their complete records.
 const MOST: usize = 24;
-/// Sentences of each comparison that are included.
+/// Maximum number of sentences that are included from each comparison.
 const SENTENCES: usize = 2;
 
 /// Explains the slowest machines: `read` returns the record of a file, `None` if it can no longer be read.
@@ -45,17 +45,14 @@ fn explain_one(slow: &mut Slow, medoid: &str, base: &Record, this: &Record, tool
     let of_figure = |explanation: &&record::comparison::Explanation| explanation.speed < 1.0;
     let slower: Vec<_> = comparison.explanations.iter().filter(of_figure).collect();
     slow.explained = slower.iter().take(SENTENCES).map(|explanation| explanation.says.clone()).collect();
+    // Measured causes precede those that no rule supports.
+    let is_guess = |cause: &FleetCause| cause.code == BY_NONE.code || cause.says.is(&ONLY_HERE);
     let nothing = slow.causes.first().is_none_or(is_guess);
     let measured = slower.iter().flat_map(|explanation| &explanation.causes).find(|cause| !cause.despite);
     if let Some(cause) = measured.filter(|_| nothing) {
         let says = text!("{name}: {says}", name = &cause.name, says = &cause.says);
         slow.causes.insert(0, FleetCause { code: cause.code.clone(), says });
     }
-}
-
-/// Whether a cause is not supported by any rule; measured causes precede such guesses.
-fn is_guess(cause: &FleetCause) -> bool {
-    cause.code == BY_NONE.code || cause.says.is(&ONLY_HERE)
 }
 
 /// The slots with a memory device in the other machine but not in this one.

@@ -10,7 +10,7 @@ use diagnose::Figure;
 use crate::brief::{Brief, Known, Point, is_judged, log_speed};
 use crate::robust::median;
 
-/// Minimum number of machines with a result for a column.
+/// Minimum number of machines that must have a result for it to form a column.
 pub(crate) const LEAST: usize = 5;
 /// The z value of a 95 % CI.
 const Z: f64 = 1.959_964;
@@ -58,7 +58,7 @@ pub(crate) struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    /// These machines with every result that enough of them have.
+    /// A group of these machines, with every result that enough of them have.
     pub(crate) fn new(known: &'a Known, members: Vec<&'a Brief>) -> Self {
         let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
         for member in &members {

@@ -1,4 +1,4 @@
-//! The distance of each machine of a group from the others, and the probability of such a distance by chance.
+//! The distance of each machine of a group from the others, and the probability that chance produces such a distance.
 
 use record::difference::{WORTH_TELLING, student_tail};
 use record::fleet::Family;
@@ -8,17 +8,17 @@ use crate::robust::{expected_fastest, median, scale, simes};
 
 /// The probability below which a machine is excluded from the median and scale of the others: equivalent to 3.5 standard deviations.
 const FAR: f64 = 2.3e-4;
-/// Minimum share of the machines that must remain.
+/// Minimum share of the machines that must remain after exclusion.
 const LEAST_KEPT: f64 = 0.65;
 /// Minimum share of a family's results that a machine must have to be judged by the entire family.
 const LEAST_WHOLE: f64 = 0.9;
-/// Maximum number of rounds of exclusion; usually, two suffice.
+/// Maximum number of rounds of exclusion; two are usually enough.
 const ROUNDS: usize = 8;
-/// Minimum scale: machines that agree more closely do so only because of rounding.
+/// Minimum scale; machines that agree more closely do so only because of rounding.
 const LEAST_SCALE: f64 = 0.001;
-/// Minimum number of machines for which the fastest machines show the range of chance.
+/// Minimum number of machines at which the fastest machines show how far results vary by chance.
 const FOR_TAILS: usize = 50;
-/// Number of fastest machines that may be faster than chance allows.
+/// Number of machines that may be faster than chance allows.
 const FASTEST: f64 = 3.0;
 /// Efficiency of Qn, relative to the standard deviation of the same number of values.
 const EFFICIENCY: f64 = 0.82;
@@ -153,7 +153,7 @@ fn join(family: Family, columns: &[Judged]) -> Column {
             }
         }
         let (log, spread) = (sum / weights, spread / weights);
-        // The mean of a machine with few of the family's results scatters more than those of the others.
+        // The mean of a machine that has only a few of the family's results scatters more than the means of the others.
         (weights >= LEAST_WHOLE * all).then_some(Cell { log, spread, fast: log + 2.0 * spread })
     };
     Column { figure: None, family, cells: (0..machines).map(cell).collect() }

@@ -1,4 +1,4 @@
-//! Finds the records of each machine: the newest record counts, older records belong to earlier collections.
+//! Finds the records of each machine: the newest record is used, and older records belong to earlier collections.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use record::{text, units::percent};
 use crate::brief::Brief;
 
 const DAY: u64 = 86_400;
-/// Above this share of CPU time lost during a run, the results say little about the machine.
+/// Above this share of CPU time lost during a run, the results show little about the machine.
 const DISTURBED: f64 = 0.05;
 /// Maximum number of files listed per remark.
 pub(crate) const EXAMPLES: usize = 5;
@@ -46,7 +46,7 @@ pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>, aliases: 
     }
     let mut named: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (at, brief) in briefs.iter().enumerate() {
-        // The file path distinguishes two machines if directories have the hosts' names.
+        // If directories are named after the hosts, the file path distinguishes two machines.
         let name = if brief.named { brief.machine.clone() } else { visible(&brief.called) };
         named.entry(name).or_default().push(at);
     }
@@ -78,7 +78,7 @@ pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>, aliases: 
         }
         if lanes.len() > 1 {
             let name = lanes.iter().flatten().next().map_or(String::new(), |at| briefs[*at].machine.clone());
-            let what = text!("fleet-same-name", "hosts with equal names, distinguished by overlapping runs");
+            let what = text!("fleet-same-name", "hosts of the same name, distinguished by overlapping runs");
             remark(remarks, what, false, format!("{name} ({})", lanes.len()));
         }
         for (number, lane) in lanes.into_iter().enumerate() {
@@ -130,7 +130,7 @@ fn note_disturbed(briefs: &[Brief], newest: &[usize], remarks: &mut Vec<Remark>)
         let taken = brief.others.into_iter().chain(brief.steal).fold(0.0, f64::max);
         if taken > DISTURBED {
             let what = text!(
-                "disturbed: other processes or steal time took CPU time during the run; measure again when idle"
+                "disturbed: CPU time was lost to other processes or as steal time; measure again when idle"
             );
             remark(remarks, what, false, format!("{} {}", brief.machine, percent(taken)));
         }
@@ -161,7 +161,7 @@ fn note_clocks(briefs: &[Brief], newest: &[usize], remarks: &mut Vec<Remark>) {
         if briefs[*at].begun.is_some_and(|begun| begun.abs_diff(middle) > DAY) {
             let what = text!(
                 "fleet-other-clock",
-                "more than a day apart from most of this collection: a clock may be wrong"
+                "dated more than a day before or after most records of this collection: a clock may be wrong"
             );
             remark(remarks, what, false, format!("{} ({})", briefs[*at].machine, briefs[*at].started));
         }

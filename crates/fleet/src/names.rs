@@ -34,7 +34,7 @@ impl Names {
         self.pseudonyms().map_or_else(|| host.to_owned(), |mut all| all.of(Kind::Host, host))
     }
 
-    /// A record with the names in use; `None` if it could not be searched.
+    /// The record with its original names or with pseudonyms; `None` if its names could not be replaced.
     pub fn in_record(&self, record: Record) -> Option<Record> {
         match self.pseudonyms() {
             None => Some(record),

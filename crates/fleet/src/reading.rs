@@ -102,15 +102,16 @@ fn list(path: &Path, depth: usize, files: &mut Vec<PathBuf>, remarks: &mut Vec<R
     }
 }
 
-/// Reads a file, or returns the reason for not counting it.
+/// Reads a file, or returns the reason why it does not count.
 fn read_one(path: &Path, known: &Mutex<Known>, names: &Names) -> Result<Box<Brief>, Text> {
     let mut record = read_record(path, names)?;
     record.measurements.retain(|m| is_held(m.metric));
-    // Boxed because, otherwise, the result for each of perhaps a million files that are not records would need as much memory.
+    // Boxed because otherwise the result for every file would need as much memory as a summary, even for perhaps a million files that are
+    // not records.
     Ok(Box::new(Brief::from_record(&record, path.to_owned(), names.of_file(path), known)))
 }
 
-/// Reads a record with results but without samples, or returns the reason for not counting it.
+/// Reads a record with results but without samples, or returns the reason why the file does not count.
 pub(crate) fn read_record(path: &Path, names: &Names) -> Result<Record, Text> {
     let content = regular_file::read(path, MAX_RECORD_BYTES).map_err(|error| match error {
         NotRead::Io(_) => text!(UNREADABLE),

@@ -1,4 +1,4 @@
-//! Median and scale of results that include outliers, and the probability of a value by chance.
+//! Median and scale of results that include outliers, and the probability that a value occurs by chance.
 
 use record::difference::normal_quantile;
 use record::statistics::{MAD_SCALE, median_of_sorted};
@@ -7,7 +7,7 @@ use record::statistics::{MAD_SCALE, median_of_sorted};
 const ALL_PAIRS: usize = 200;
 /// Factor with which Qn estimates the standard deviation of a normal distribution (Rousseeuw and Croux, 1993).
 const QN: f64 = 2.2219;
-/// This factor for 2 to 9 values (ibid.).
+/// The additional factor for 2 to 9 values (ibid.).
 const QN_SMALL: [f64; 8] = [0.399, 0.994, 0.512, 0.844, 0.611, 0.857, 0.669, 0.872];
 
 /// The median of values; 0 if there are none.
@@ -16,7 +16,7 @@ pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     median_of_sorted(&values)
 }
 
-/// The robust standard deviation: Qn, for many values the MAD. `None` for fewer than 2 values.
+/// The robust standard deviation: Qn or, for many values, the MAD. `None` for fewer than 2 values.
 pub(crate) fn scale(values: &[f64]) -> Option<f64> {
     let n = values.len();
     if n < 2 {
@@ -63,7 +63,7 @@ pub(crate) fn taken_up_to(mut chances: Vec<f64>, wrong: f64) -> f64 {
     chances.iter().enumerate().filter_map(held).next_back().unwrap_or(0.0)
 }
 
-/// The expected distance of the r-th fastest of n values above the median, in scales.
+/// How far the r-th fastest of n values is expected to be above the median, in scales.
 pub(crate) fn expected_fastest(rank: f64, n: usize) -> f64 {
     normal_quantile(((rank - 0.375) / (n as f64 + 0.25)).min(0.5))
 }

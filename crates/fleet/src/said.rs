@@ -32,7 +32,8 @@ const MOST_COLLECTIONS: usize = 8;
 pub struct Input<'a> {
     /// One summary per record.
     pub briefs: &'a [Brief],
-    /// Grouped by collection, the newest record of each machine first ([`newest_of_each`](crate::newest_of_each)).
+    /// Indexes of summaries, one list per collection. The first list has the newest record of each machine
+    /// ([`newest_of_each`](crate::newest_of_each)).
     pub collections: &'a [Vec<usize>],
     /// Names and values shared by the summaries.
     pub known: &'a Known,
@@ -45,7 +46,7 @@ struct Judgement<'a> {
     drifts: Vec<(u32, f64)>,
     two_valued: Vec<u32>,
     families: Vec<FamilyJudged>,
-    /// The families in which each machine is slow, by their index.
+    /// For each machine, the indexes of the families in which it is slow.
     slow_in: Vec<Vec<usize>>,
 }
 
@@ -79,7 +80,8 @@ pub fn judge_fleet(input: &Input, tool: Tool, reading: Reading) -> Fleet {
     Fleet { fleet: FLEET_VERSION, tool, reading, classes, slow, instead, confirm }
 }
 
-/// Suggested commands if there are too few machines, in the largest class or in all.
+/// Commands to suggest if there are too few machines. They are for the machines of the largest class or, if no class has several machines,
+/// for all machines.
 fn suggest(judgements: &[Judgement]) -> Vec<String> {
     let largest = judgements.first().filter(|judgement| judgement.group.members.len() > 1);
     let members = judgements.iter().flat_map(|judgement| &judgement.group.members);
@@ -127,7 +129,7 @@ fn judge_machines<'a>(input: &Input<'a>, records: &[usize]) -> Vec<Judgement<'a>
     judgements
 }
 
-/// Machines by their kind. A machine with an incomplete kind joins the only kind that fits.
+/// Machines by their kind. A machine whose kind is not completely known joins the only kind that fits.
 fn by_kind<'a>(briefs: &[&'a Brief]) -> Vec<Vec<&'a Brief>> {
     let mut kinds: BTreeMap<&Kind, Vec<&Brief>> = BTreeMap::new();
     for brief in briefs {
@@ -165,7 +167,7 @@ impl Judgement<'_> {
         })
     }
 
-    /// The displayed columns: all judged columns; with too few machines, all columns.
+    /// The displayed columns: all judged columns or, if there are too few machines to judge, all columns.
     fn columns(&self) -> Vec<Judged> {
         if !self.families.is_empty() {
             return self.families.iter().flat_map(|family| family.columns.iter().cloned()).collect();
@@ -273,9 +275,9 @@ impl Judgement<'_> {
             ..2 => text!("fleet-alone", "one machine: nothing to compare it with"),
             LEAST.. => text!(
                 "fleet-none-shared",
-                "{machines} machines, but no result shared by {least} of them: too few to judge"
+                "{machines} machines: too few to judge, because no result is available from {least} of them"
             ),
-            _ => text!("{machines} machines; {least} required to report one as slow"),
+            _ => text!("{machines} machines; at least {least} are required to report one as slow"),
         })
     }
 
@@ -288,7 +290,7 @@ impl Judgement<'_> {
         let clock = core.and_then(|core| self.clock(core, at));
         let mut figures: Vec<SlowFigure> =
             families.iter().filter_map(|family| self.slow_figure(family, at, clock)).collect();
-        // Results that only follow from the clock are listed last.
+        // Results that are slow only because of the clock are listed last.
         figures.sort_by(|a, b| a.follows_clock.cmp(&b.follows_clock).then(a.speed.total_cmp(&b.speed)));
         let slow: Vec<bool> = self.slow_in.iter().map(|slow_in| !slow_in.is_empty()).collect();
         let speeds: Vec<(Family, f64)> = figures.iter().map(|figure| (figure.family, figure.speed)).collect();
@@ -306,7 +308,7 @@ impl Judgement<'_> {
         })
     }
 
-    /// The speed of a machine's clock, if it is slow.
+    /// The speed of a machine's clock relative to the class, if the clock is slow.
     fn clock(&self, core: &FamilyJudged, at: usize) -> Option<f64> {
         let is_clock = |judged: &&Judged| {
             let figure = judged.column.figure.and_then(|figure| self.group.known.figure(figure));

@@ -7,13 +7,13 @@ use crate::limits::LONGEST_TEXT;
 /// First bytes of a compressed text.
 const GZIP: &[u8] = &[0x1f, 0x8b, 8];
 
-/// Maximum number of compression layers: one for the file itself, and one for an archive inside.
+/// Maximum number of compression layers: one around the file itself, and one around an archive inside it.
 const MOST_PACKED: usize = 2;
 
 /// Size of an archive's block.
 const BLOCK: usize = 512;
 
-/// Maximum size of a saved file, the same as the maximum when inspecting a machine.
+/// Maximum size of a saved file, the same limit as for the inspection of a machine.
 const LONGEST: usize = 16 << 20;
 
 /// A text, decompressed if necessary.
@@ -37,7 +37,7 @@ pub(crate) fn too_long() -> io::Error {
     io::Error::other(format!("it is longer than {} MiB", LONGEST_TEXT >> 20))
 }
 
-/// The files under `sys` and `proc`, by their path on the machine. Empty if the text is not an archive.
+/// The files under `sys` and `proc`, by their path on the machine. The result is empty if the text is not an archive.
 pub(crate) fn files(archive: &[u8]) -> Vec<(String, &[u8])> {
     let mut files = Vec::new();
     let mut rest = archive;

@@ -22,7 +22,7 @@ pub struct Imported {
     pub name: Option<String>,
     /// The inventory, without values that no output contains.
     pub machine: Machine,
-    /// The machine's state, as far as reported by a tool.
+    /// The machine's state, if a tool reports it.
     pub state: Snapshot,
     /// Results, each with its origin.
     pub measurements: Vec<Measurement>,
@@ -72,7 +72,7 @@ pub(crate) fn assemble(
     }
     caches::fill(&lscpu, &facts, &mut machine, &mut coverage);
     if let Some(hz) = lscpu.machine.number("mhz") {
-        // With several CPUs, the clock cannot be assigned to one of them.
+        // If there are several CPUs, the clock cannot be assigned to one of them.
         let only = machine.cpus.iter().map(|cpu| cpu.id).filter(|_| machine.cpus.len() == 1);
         let (cpus, current_hz) = (only.collect(), Some((hz, hz)));
         state.clocks.push(record::conditions::ClockSetting { cpus, current_hz, ..Default::default() });
@@ -158,7 +158,7 @@ fn processor(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, state: &mut Sn
     virtualization.hypervisor = vendor.or_else(bare).or(virtualization.hypervisor.take());
     let own = &mut machine.processor;
     let mut names = own.model_name.iter().chain(&own.firmware_name);
-    // The clock reported by Arm firmware is not necessarily the highest clock without boost.
+    // The clock reported by an Arm machine's firmware is not necessarily the highest clock without boost.
     let of_arm = !is_x86 && !machine.architecture.is_empty();
     let in_name = names.clone().filter(|_| !of_arm).find_map(|name| machine::hz_in_name(name));
     // The firmware reports the clock at boot, which may be a turbo clock on Intel. Virtual firmware reports a
@@ -173,7 +173,7 @@ fn processor(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, state: &mut Sn
     state.boost = values.number("boost").map(|on| on == 1).or(state.boost);
 }
 
-/// Name of a hypervisor for which lscpu prints the vendor.
+/// The name of a hypervisor for which lscpu prints only the vendor.
 fn hypervisor(vendor: &str) -> String {
     match vendor {
         "Microsoft" | "Windows Subsystem for Linux" => "hyperv".to_owned(),
@@ -184,7 +184,8 @@ fn hypervisor(vendor: &str) -> String {
 /// Memory results that differ by a larger share are from different machines or settings.
 const MOST_APART: f64 = 0.1;
 
-/// Withholds memory and cache results if a tool reports two values for the same labels, and notes the first case for each metric.
+/// Withholds memory and cache results if a tool reports two values for the same labels, and adds a note for the first such case of each
+/// metric.
 fn withhold_differing(draft: &mut Draft) {
     let of_memory = |m: &Measurement| ["memory", "numa", "load", "core_to_core"].contains(&m.metric.family());
     // `Intel MLC 3.9` and `Intel MLC 3.5` are the same tool.
@@ -193,7 +194,7 @@ fn withhold_differing(draft: &mut Draft) {
         let is_name = |word: &&str| !is_version(word);
         m.method.as_deref().map(|method| method.split(' ').filter(is_name).collect::<Vec<_>>().join(" "))
     };
-    // Settings that are not in the labels but may distinguish results of the same place.
+    // Settings that are not among the labels but may distinguish results of the same place.
     let settings = |m: &Measurement| {
         let words = [detail::CLASS, detail::WITHIN, detail::ACCESS, detail::TRAFFIC];
         (words.map(|key| m.detail.get(key).map(str::to_owned)), m.detail.get(detail::PROCESSES))

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use crate::numbers::split_size;
 
-/// Largest odd factor in the size of an L1 or L2 cache: 1.25 MiB is 5 × 2^18, 48 KiB is 3 × 2^14.
+/// Largest odd factor in the size of an L1 or L2 cache: for example, 1.25 MiB is 5 × 2^18, and 48 KiB is 3 × 2^14.
 const LARGEST_FACTOR: u64 = 15;
 
 /// Sizes of last-level caches are multiples of this: Intel has slices of 1.375 MiB.
@@ -13,7 +13,7 @@ const SLICE: u64 = 128 << 10;
 /// Possible sizes of a cache.
 const SIZES: RangeInclusive<u64> = 256..=1 << 40;
 
-/// The possible values of a printed size, bytes.
+/// A printed size, with the range of values that it may stand for, bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Printed {
     printed: f64,
@@ -30,7 +30,7 @@ impl Printed {
         (value > 0.0 && value * unit < 2f64.powi(60)).then_some(Self { printed: value * unit, half })
     }
 
-    /// Whether this number of bytes would be printed like this.
+    /// Whether a cache of this many bytes would be printed as this size.
     fn fits(self, bytes: u64) -> bool {
         let (least, most) = self.bounds();
         (least..=most).contains(&(bytes as f64))
@@ -63,7 +63,7 @@ impl Printed {
         (least / one as f64).ceil() as u32..=(most / one as f64).floor() as u32
     }
 
-    /// The smallest and the largest number of bytes that would be printed like this: exact halves are rounded up, and a tenth cannot be
+    /// The smallest and the largest number of bytes that would be printed as this size: exact halves are rounded up, and a tenth cannot be
     /// represented exactly.
     fn bounds(self) -> (f64, f64) {
         if self.half == 0.0 {

@@ -7,7 +7,7 @@ const MOST_NAMED: usize = 12;
 
 /// No machine, or more than one machine, has this name.
 #[derive(Debug, thiserror::Error)]
-#[error("--only {wanted}: no single match; the text contains {there}")]
+#[error("--only {wanted} does not match exactly one machine; the text contains {there}")]
 pub struct NoSuchMachine {
     wanted: String,
     there: String,

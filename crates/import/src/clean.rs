@@ -33,7 +33,7 @@ pub(crate) struct Cleaned {
     pub number: u64,
     /// The line's content, with indentation.
     pub text: String,
-    /// The length of the first of several cells in a table row, in bytes: [`Cleaned::text`] begins with it.
+    /// The length in bytes of the first cell, if a table row has several; [`Cleaned::text`] begins with this cell.
     pub label: Option<usize>,
     /// The cells of a row of a table.
     pub cells: Vec<String>,
@@ -81,7 +81,7 @@ pub(crate) fn lines(text: &str) -> impl Iterator<Item = Cleaned> {
     all.flat_map(move |(number, raw)| clean(number, &raw, &shared, &mut in_fence))
 }
 
-/// Cleans a line, which is split into several if it contains `<br>` or a string with line ends.
+/// Cleans a line. Splits it into several lines if it contains `<br>` or a string with line ends.
 fn clean(number: u64, raw: &str, shared: &shared::Shared, in_fence: &mut bool) -> Vec<Cleaned> {
     let line = |text: String, kind: Kind, in_fence: bool| Cleaned {
         number,
@@ -107,7 +107,7 @@ fn clean(number: u64, raw: &str, shared: &shared::Shared, in_fence: &mut bool) -
                 Kind::Frame
             }
             Some(cells) if markup::is_ruler(&cells) => Kind::Ruler,
-            // The lines are in a frame.
+            // A row with a single cell is a line in a frame.
             Some(cells) if cells.len() == 1 => {
                 return line(shared.strip(cells[0]).to_owned(), Kind::Text, stood);
             }
@@ -122,7 +122,7 @@ fn clean(number: u64, raw: &str, shared: &shared::Shared, in_fence: &mut bool) -
             }
             None => Kind::Text,
         };
-        // A fence may be on the same line as the first or last words.
+        // A fence may be on the same line as the first or last words of the code block.
         let glued =
             if stood { text.trim_end().strip_suffix("```") } else { text.trim_start().strip_prefix("```") };
         let glued = glued.filter(|rest| kind == Kind::Text && !rest.contains('`'));

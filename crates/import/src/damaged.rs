@@ -13,8 +13,8 @@ use crate::importer::Importer;
 use crate::line::Line;
 use crate::{Error, Imported, Split};
 
-/// Maximum number of times that each byte of a text is read: by each tool whose output could begin there, with and without the first cell
-/// of a table row, by the reader of the open output, and as part of a broken line.
+/// Maximum number of times that each byte of a text is read: by each tool whose output could begin there (with and without the first cell
+/// of a table row), by the reader of the open output, and as part of a broken line.
 const MOST_LOOKS: usize = 100;
 
 thread_local! {
@@ -168,7 +168,7 @@ fn split(which: u8) -> Split {
     }
 }
 
-/// A mixture of lines: accepted and broken lines, and lines of another output or of no output.
+/// A mixture of lines: accepted lines, broken lines, and lines that belong to another output or to none.
 const MIXED: &str = include_str!("mixed.txt");
 
 #[test]

@@ -1,20 +1,20 @@
-//! Why a text yields no record.
+//! The reasons why a text yields no record.
 
 use std::collections::BTreeSet;
 
 use record::import::Origin;
 
-/// Why a text yields no record.
+/// The reason why a text yields no record.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The texts contain no supported tool's output.
+    /// None of the texts contains output of a supported tool.
     #[error("{}", describe_unknown(*.lines))]
     NothingKnown {
         /// The number of lines that are not blank.
         lines: u64,
     },
-    /// The outputs contain no readable value: the tool had no permission, or there is only a header.
-    #[error("the text contains output of {}, but no usable values", list(.tools))]
+    /// The outputs contain no readable value, because the tool had no permission or printed only a header.
+    #[error("the text contains output of {}, but no usable values", .tools.iter().map(String::as_str).collect::<Vec<_>>().join(", "))]
     NothingRead {
         /// The tools that wrote the outputs.
         tools: BTreeSet<String>,
@@ -29,7 +29,7 @@ pub enum Error {
     TooMuch(String),
 }
 
-/// Contradictions within one machine.
+/// A contradiction within the data of one machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Clash {
     /// Two lines that cannot be from the same machine.
@@ -49,10 +49,6 @@ fn describe_unknown(lines: u64) -> String {
         1 => "its only line is not output of a supported tool".to_owned(),
         lines => format!("none of the {lines} lines is output of a supported tool"),
     }
-}
-
-fn list(tools: &BTreeSet<String>) -> String {
-    tools.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 
 fn shorten(origin: &Origin) -> String {

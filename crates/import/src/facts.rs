@@ -38,13 +38,13 @@ pub(crate) struct Facts {
     pub lscpu: Vec<Lscpu>,
     /// The rows of `lscpu -e` and `lscpu -p`.
     pub rows: Vec<CpuRow>,
-    /// An incomplete row of `rows`; more rows may be missing.
+    /// An incomplete row in the same table as `rows`; more rows may be missing.
     pub broken_row: Option<Origin>,
     /// The rows of `lscpu -C`.
     pub cache_rows: Vec<CacheRow>,
     /// One entry for each output of `numactl -H`.
     pub numactl: Vec<Numactl>,
-    /// Memory slots of the board, one entry per output of dmidecode that lists all arrays.
+    /// The board's memory slots, one entry per output of dmidecode that lists all arrays.
     pub slots: Vec<Fact<u32>>,
     /// Processors from SMBIOS.
     pub sockets: Vec<Socket>,
@@ -77,7 +77,7 @@ pub(crate) mod key {
     pub(crate) const VENDOR: &str = "vendor";
 }
 
-/// The values of a machine or a kind of core in lscpu's list, by [`key`]: clocks in Hz, switches as 0 and 1.
+/// Values from lscpu's list, for the machine or for one kind of core, by [`key`]: clocks in Hz, switches as 0 and 1.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Values(pub BTreeMap<&'static str, Fact<String>>);
 
@@ -113,7 +113,7 @@ pub(crate) struct Lscpu {
     pub kinds: Vec<Values>,
     /// CPUs of each node.
     pub node_cpus: BTreeMap<u32, Fact<CpuList>>,
-    /// Whether the text ended within the flags.
+    /// Whether the text ended in the middle of the flags.
     pub cut_flags: bool,
     /// Caches in the order of the output.
     pub caches: Vec<Fact<CacheFact>>,
@@ -135,7 +135,7 @@ pub(crate) struct CacheFact {
     pub instances: Option<u32>,
 }
 
-/// A row of `lscpu -e` or `-p`. The numbers are assigned by lscpu, across the machine.
+/// A row of `lscpu -e` or `-p`. The numbers are assigned by lscpu and are unique across the machine.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CpuRow {
     /// The CPU.
@@ -165,7 +165,7 @@ pub(crate) struct CpuRow {
 pub(crate) struct CacheRow {
     /// Level and kind.
     pub cache: CacheName,
-    /// Size of the first and of all caches, bytes.
+    /// The size of the first cache and the total size of all caches, bytes.
     pub bytes: (Option<Printed>, Option<Printed>),
     /// Associativity.
     pub ways: Option<u32>,
@@ -206,7 +206,7 @@ pub(crate) struct Socket {
     pub name: Option<Fact<String>>,
     /// The clock set by the firmware, Hz.
     pub hz: Option<Fact<u64>>,
-    /// Whether the structure was complete; otherwise, only some of its lines were found.
+    /// Whether the structure was complete; if not, only some of its lines were found.
     pub whole: bool,
 }
 
@@ -220,7 +220,7 @@ impl Lscpu {
     }
 }
 
-/// Possible clocks of a processor, MHz: from the lowest idle clock advertised by drivers to above the overclocking record.
+/// Possible clocks of a processor, MHz: the range includes the lowest idle clock that drivers advertise and the overclocking record.
 const MHZ: std::ops::RangeInclusive<f64> = 1.0..=10_000.0;
 
 /// A possible clock of a processor in Hz, from the printed megahertz.

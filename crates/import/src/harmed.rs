@@ -71,7 +71,7 @@ fn pieces(line: &str, margin: usize, at_words: bool) -> String {
 }
 
 impl Harm {
-    /// The damaged text, and other values that may be read from it.
+    /// The damaged text, with the other values that may be read from it.
     fn befall(&self, name: &str, text: &str) -> (String, Option<&'static Text>) {
         let after = match self {
             Harm::Lines(at, count) => {
@@ -105,8 +105,8 @@ impl Harm {
     }
 }
 
-/// A place without the parts that were read from other lines than the result: for a metric, the words of its labels, which must be among
-/// the words of the whole text; for lists, only numbers identify an entry.
+/// A place, reduced to the parts that are on the same line as the result. For a metric, these are the words of its labels, which must be
+/// among the words of the undamaged text; for lists, only numbers identify an entry.
 fn parts(place: &str) -> (String, BTreeSet<String>) {
     let exact = ["machine.cpus[", "machine.nodes["];
     if let Some((list, which)) =
@@ -131,14 +131,14 @@ fn parts(place: &str) -> (String, BTreeSet<String>) {
 /// Whether a value is the same as in the complete text, or only truncated.
 fn is_value(read: &str, whole: &str) -> bool {
     if let (Ok(read), Ok(whole)) = (read.parse::<f64>(), whole.parse::<f64>()) {
-        // If a table is lost, the sum of its parts may remain, without the table's rounding.
+        // If a table is lost, the sum of its parts may still be found, without the table's rounding.
         return (read - whole).abs() <= whole.abs() * 1e-6;
     }
     let is_text = read.parse::<f64>().is_err() && read.contains(char::is_alphabetic);
     read == whole || is_text && whole.starts_with(read.trim_end_matches('…').trim())
 }
 
-/// The results of a damaged text that differ from those of undamaged texts, as lines. Doubtful results do not count.
+/// The results of a damaged text that differ from those of undamaged texts, one per line. Doubtful results do not count.
 fn others(harmed: &Figures, whole: &[Figures], harm: &Harm) -> Vec<String> {
     let fewer_lines = matches!(harm, Harm::Lines(..) | Harm::Head(_) | Harm::Tail(_));
     // linespeed assigns these names in reading order, or counts entries.
@@ -158,10 +158,10 @@ fn others(harmed: &Figures, whole: &[Figures], harm: &Harm) -> Vec<String> {
     let mut all = Vec::new();
     for ((place, name), values) in harmed.0.iter().filter(|((_, name), _)| !name.ends_with('?')) {
         let (list, labels) = parts(place);
-        // A truncated last line is reported; sums over threads may be incomplete.
+        // These differences are accepted: a truncated last line is reported, and sums over threads may be incomplete.
         let said = matches!(harm, Harm::Head(_)) && place.starts_with("machine")
             || fewer_lines && place.starts_with("wakeup.");
-        // Two joined texts may show which CPUs share a cache.
+        // If two texts are joined, they may show which CPUs share a cache.
         let shared =
             matches!(harm, Harm::Joined(..)) && place.starts_with("machine.caches") && name != "bytes";
         if counted(place, name) || said || shared {
@@ -217,8 +217,8 @@ fn harms(places: u32, seed: usize) -> Vec<Harm> {
     all
 }
 
-/// `./test everything` tries every kind of damage at twice as many positions; otherwise, each text is tested with a different eighth
-/// of all damage.
+/// `./test everything` tries every kind of damage at twice as many positions; `./test` tests each text with a different eighth of all
+/// damage.
 #[test]
 fn a_text_that_came_to_harm_tells_no_other_figure() {
     let everything = std::env::var_os("LINESPEED_TEST_EVERYTHING").is_some_and(|value| !value.is_empty());

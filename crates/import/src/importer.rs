@@ -1,4 +1,4 @@
-//! Assigns each line of a text to the reader of the open output, to a tool whose output begins here, or to the lines not understood.
+//! Assigns each line of a text to the reader of the open output or to a tool whose output begins here, or counts it as unrecognized.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read};
@@ -45,7 +45,7 @@ struct Open {
     output: Output,
     between: u32,
     blank: u32,
-    /// The line that began it.
+    /// The line with which the output began.
     first: String,
     /// Number of entries of the machine before this output.
     entries: usize,
@@ -83,7 +83,7 @@ pub struct Importer {
     /// How to read tables of results, and the head of the current table.
     tables: Vec<Table>,
     table_head: Vec<String>,
-    /// Labels set by the user for all results.
+    /// Labels that the user sets for all results.
     settings: Vec<Setting>,
     not_understood: NotUnderstood,
     lines: u64,
@@ -145,7 +145,7 @@ impl Importer {
         Ok(())
     }
 
-    /// Imports a text that consists of a single output.
+    /// Imports a text that consists of the output of a single tool.
     fn take_whole(&mut self, tool: &'static str, read: impl FnOnce(&mut Sink)) {
         let at = self.sections.enter_section(None);
         let section = self.sections.get(at);
@@ -228,7 +228,7 @@ impl Importer {
         }
     }
 
-    /// Whether a line in a code block is a comment, which distinguishes the runs below it.
+    /// Handles a comment line in a code block, which distinguishes the runs below it; returns whether the line is a comment.
     fn comment(&mut self, text: &str) -> bool {
         let said = ["#", "//"].iter().find_map(|sign| text.trim().strip_prefix(sign)).map(str::trim);
         let said = said.map(|said| said.trim_end_matches([':', '：'])).filter(|said| !said.is_empty());
@@ -305,7 +305,7 @@ impl Importer {
     /// A table row without its first cell, which may name a machine.
     fn row(&mut self, line: Line, label: &str) -> bool {
         let rest = Line { text: line.text[label.len()..].trim_start(), ..line };
-        // Only a row that belongs to an output may name a machine.
+        // The first cell names a machine only if the rest of the row belongs to an output.
         let begins = tools::all().any(|tool| opens(tool, rest, None));
         let open = self.open.as_ref().filter(|_| begins);
         if open.is_some_and(|open| self.sections.moves_to(label, open.section)) {
@@ -399,7 +399,7 @@ impl Importer {
                 note: self.note.clone(),
                 threads: self.threads,
             });
-            // Otherwise, the line only resembles that tool's output.
+            // If the reader does not accept the line, the line only resembles that tool's output.
             if self.ask(&mut open, line) == Fit::Taken {
                 self.open = Some(open);
                 return true;
@@ -435,7 +435,7 @@ impl Importer {
         open.output.version = section.draft.version.take();
         let (from, to) = open.output.lines;
         if from == to && open.output.taken == 0 && section.draft.entries() == open.entries {
-            // A single line without values only resembles that tool's output.
+            // An output that consists of a single line without values only resembles that tool's output.
             let line = Line { number: from, text: &open.first };
             return add_example(&mut self.not_understood, &self.text, line);
         }
@@ -450,7 +450,7 @@ impl Importer {
     }
 
     fn add_unknown(&mut self, line: Line) {
-        // Brackets around JSON, and rulers, have no meaning by themselves.
+        // Brackets around JSON, and separator lines, have no meaning by themselves.
         let text = line.text.trim();
         if text.len() <= LONGEST_BRACKETS && text.bytes().all(|b| b"{}[],; -".contains(&b)) {
             return;

@@ -1,4 +1,4 @@
-//! A line of a cleaned text, and a copy of one for use at the end of the output.
+//! A line of a cleaned text, and an owned copy of such a line for use at the end of the output.
 
 /// A line of a cleaned text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub(crate) fn quote(line: &str) -> &str {
     line.char_indices().nth(LONGEST_QUOTE).map_or(line, |(end, _)| &line[..end])
 }
 
-/// An owned copy of the part of a line quoted in an origin, for results combined at the end of the output.
+/// An owned copy of the part of a line that an origin quotes, for results that are combined at the end of the output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PendingLine {
     number: u64,

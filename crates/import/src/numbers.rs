@@ -35,9 +35,8 @@ pub(crate) fn parse_whole(text: &str) -> Option<u64> {
     ends.then_some(value)
 }
 
-/// A number that may have a fraction. The last comma or point is the decimal mark, unless it occurs twice and therefore separates groups of
-/// digits. Therefore, `1,234` is read as 1.234; if a tool prints only whole numbers, use
-/// [`parse_whole`]. Always finite.
+/// A number that may have a fraction. The last comma or point is the decimal mark, unless it occurs more than once and therefore separates
+/// groups of digits. `1,234` is thus read as 1.234; if a tool prints only whole numbers, use [`parse_whole`]. Always finite.
 pub(crate) fn parse_decimal(text: &str) -> Option<f64> {
     parse_scaled(text, 0)
 }
@@ -45,6 +44,11 @@ pub(crate) fn parse_decimal(text: &str) -> Option<f64> {
 /// Like [`parse_decimal`], multiplied by a power of ten: 8700.75 MB/s becomes exactly 8,700,750,000 B/s, without a rounding error.
 pub(crate) fn parse_scaled(text: &str, exponent: i32) -> Option<f64> {
     let text = text.trim();
+    // Most numbers need no conversion.
+    let plain = exponent == 0 && text.len() < 20 && text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    if let Some(Ok(value)) = plain.then(|| text.parse()) {
+        return Some(value);
+    }
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
@@ -58,12 +62,12 @@ pub(crate) fn parse_scaled(text: &str, exponent: i32) -> Option<f64> {
         return None;
     }
     let front = if front.is_empty() { 0 } else { parse_whole(front)? };
-    // Parsed as a single number, the value is rounded only once.
+    // The value is parsed as a single number, so it is rounded only once.
     let value: f64 = format!("{front}.{fraction}0e{exponent}").parse().ok()?;
     Some(if negative { -value } else { value }).filter(|value: &f64| value.is_finite())
 }
 
-/// Whether a text begins with an ambiguous number, with either a fraction or a group of thousands: `32,000`.
+/// Whether a text begins with an ambiguous number, in which a comma may precede either a fraction or a group of three digits: `32,000`.
 fn is_ambiguous(text: &str) -> bool {
     let number = text.trim_start().split(|c: char| !(c.is_ascii_digit() || c == ',')).next().unwrap_or("");
     number.split_once(',').is_some_and(|(front, rest)| (1..=3).contains(&front.len()) && rest.len() == 3)
@@ -80,7 +84,7 @@ pub(crate) fn parse_number(text: &str) -> Option<(f64, &str)> {
     let text = text.trim_start();
     let end = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ','))).unwrap_or(text.len());
     let (digits, rest) = text.split_at(end);
-    // `37O0` and `1e308` are not 37 and 1 with a unit.
+    // `37O0` and `1e308` are not the numbers 37 and 1 followed by a unit.
     let unit = rest.split(|c: char| !c.is_ascii_alphanumeric()).next()?;
     if unit.bytes().any(|b| b.is_ascii_digit()) {
         return None;
@@ -90,8 +94,8 @@ pub(crate) fn parse_number(text: &str) -> Option<(f64, &str)> {
     Some((value, rest.trim_start()))
 }
 
-/// A number, and the power of two of its unit, if
-/// any: `1.3 MiB (40 instances)`, `36608K`. Other words after it may change the size.
+/// A number, and the power of two of its unit, if any: `1.3 MiB (40 instances)`, `36608K`. `None` if other words follow, because they may
+/// change the size.
 pub(crate) fn split_size(text: &str) -> Option<(f64, u32, &str)> {
     const UNITS: [&str; 5] = ["|b|bytes", "k|kb|kib", "m|mb|mib", "g|gb|gib", "t|tb|tib"];
     let (value, rest) = parse_number(text).filter(|_| !is_ambiguous(text))?;
@@ -101,7 +105,8 @@ pub(crate) fn split_size(text: &str) -> Option<(f64, u32, &str)> {
     is_remark(behind).then_some((value, shift, unit))
 }
 
-/// A plain decimal number in the C locale: digits, optionally a sign, a point, an exponent; neither `inf` nor `nan`.
+/// A plain decimal number in the C locale, which consists of digits and optionally a sign, a point and an exponent; neither `inf` nor
+/// `nan`.
 pub(crate) fn parse_plain(text: &str) -> Option<f64> {
     let number = text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'.' | b'-' | b'+' | b'e' | b'E'));
     text.parse().ok().filter(|value: &f64| number && value.is_finite())

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use crate::scan;
 
-/// Kinds of line other than output.
+/// The kinds of lines other than output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Mark<'a> {
     /// A prompt, with or without a command.
@@ -96,7 +96,7 @@ fn split_host(text: &str) -> Option<(Option<&str>, Option<&str>, &str)> {
             let (prompt, rest) = inner.split_once(']')?;
             (prompt, rest.trim_start().strip_prefix(marks)?)
         }
-        // The first mark after the host and its directory.
+        // The prompt ends at the first mark after the host and its directory.
         None => {
             let at = body.find(['@', ':'])?;
             let end = at + body[at..].find(marks)?;
@@ -142,8 +142,8 @@ fn host_name(rest: &str) -> Option<&str> {
     (named && !folder.contains(", ") && folder.split(' ').count() <= 2).then_some(host)
 }
 
-/// `bash-5.1$ lscpu`, `/app # lscpu`, `(venv) $ lscpu`, `db1# lscpu`, `[db1 ~]$ lscpu`, `db1 ~ ❯ lscpu`, `GUEST $ lscpu`: prompts that only a
-/// known command reveals.
+/// Prompts that are recognized only because a known command follows: `bash-5.1$ lscpu`, `/app # lscpu`, `(venv) $ lscpu`, `db1# lscpu`,
+/// `[db1 ~]$ lscpu`, `db1 ~ ❯ lscpu`, `GUEST $ lscpu`.
 fn before_command(text: &str) -> Option<(Option<&str>, Option<&str>, &str)> {
     let marks = text.match_indices(['$', '#', '%', '>', 'λ', '❯', '»', '✗']);
     let (front, command) = marks.take(4).find_map(|(at, mark)| {
@@ -197,7 +197,7 @@ fn bare_prompt(text: &str) -> Option<&str> {
     let spaced = rest.len() > command.len();
     let begins =
         command.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '.' | '/' | '~' | '_' | '('));
-    // `$HOME` in a text, `%CPU` in a table and a header printed by perf are not prompts.
+    // `$HOME` in a text, `%CPU` in a table and headers printed by perf are not prompts.
     let head = command.starts_with("tma_");
     (begins && !head && (spaced || is_command(command))).then_some(command)
 }
@@ -229,7 +229,7 @@ const RUNNERS: &[&str] = &[
 pub(crate) fn is_command(text: &str) -> bool {
     let mut words = text.split_whitespace().peekable();
     let mut ran = false;
-    // Bounded: in practice, commands have no more prefixes.
+    // The number of steps is limited; in practice, commands do not have more prefixes.
     for _ in 0..12 {
         let Some(word) = words.next() else { return false };
         let next = words.peek().copied();
@@ -311,7 +311,7 @@ fn is_tool_line(name: &str, word: &str, next: Option<&str>, ran: bool) -> bool {
         let rows = scan::rows::<2>(include_str!("commands.txt"));
         rows.flat_map(|[names, forms]| names.split(' ').map(move |name| (name, forms))).collect()
     });
-    // Any program may follow `time` or `taskset`.
+    // Any program may follow `time` or `taskset`, even one that is not in the table.
     let any = || Some("/ -*").filter(|_| ran && name.starts_with(|c: char| c.is_ascii_alphabetic()));
     known.get(name).copied().or_else(any).is_some_and(|forms| forms.split(' ').any(may_follow))
 }

@@ -1,4 +1,4 @@
-//! The common parts of all readers: lines, the scanners, and the parts of the record.
+//! What all readers have in common: lines, scanners, and the parts of a record.
 
 pub(crate) use record::{Label, Labels, Measurement, detail, metrics};
 

@@ -1,5 +1,6 @@
-//! Output of real tools (`tests/real`, captured by the script there) and texts as people paste them (`tests/pasted`), each with a table of the
-//! values that a person finds in it: no value may be missing, wrong or added. Damaged, joined, quoted and wrapped texts yield fewer values.
+//! Output of real tools (`tests/real`, captured by the script there) and texts as people paste them (`tests/pasted`), each with a table of
+//! the values that a person finds in it. No value may be missing, wrong or added, except that damaged, joined, quoted and wrapped texts may
+//! yield fewer values.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -66,7 +67,7 @@ impl Figures {
             Value::Object(fields) => {
                 let place = if name.is_empty() { place.to_owned() } else { format!("{place}.{name}") };
                 for (name, value) in fields {
-                    // An import has no process that these limits apply to.
+                    // An import has no process to which these limits apply.
                     if name != "allowed" && name != "notes" {
                         self.walk(&place, name, value);
                     }

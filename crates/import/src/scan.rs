@@ -25,7 +25,8 @@ pub(crate) fn begins(text: &str, starts: &str) -> bool {
 
 /// Whether a word is in a list, given as words separated by bars.
 pub(crate) fn is_one_of(word: &str, words: &str) -> bool {
-    words.split('|').any(|known| known == word)
+    // A quick check that excludes most words.
+    words.contains(word) && words.split('|').any(|known| known == word)
 }
 
 /// Whether a line is an ellipsis for omitted lines.
@@ -52,7 +53,7 @@ pub(crate) fn rows<const CELLS: usize>(table: &'static str) -> impl Iterator<Ite
     rows.iter().filter_map(|row| row.as_slice().try_into().ok())
 }
 
-/// The name of a word in records: `cs=context-switches|faults=page-faults`.
+/// The name used in records for a word, from a list of pairs: `cs=context-switches|faults=page-faults`.
 pub(crate) fn renamed(names: &'static str, word: &str) -> Option<&'static str> {
     names.split('|').find_map(|name| name.strip_prefix(word)?.strip_prefix('='))
 }
@@ -75,12 +76,12 @@ pub(crate) fn all<'a, T>(
     words.into_iter().map(read).collect()
 }
 
-/// The first words of a text, for patterns; no line printed in columns has more.
+/// The first words of a text, for patterns; no line printed in columns has more words.
 pub(crate) fn words(text: &str) -> Vec<&str> {
     text.split_whitespace().take(4096).collect()
 }
 
-/// A value and the unit after it, with its power of ten from the table: `101.3 ms`, `0.92 millis`.
+/// A value and the unit after it, scaled by the unit's power of ten from the table: `101.3 ms`, `0.92 millis`.
 pub(crate) fn quantity(text: &str, units: &[(&str, i32)]) -> Option<f64> {
     let mut words = text.split_whitespace();
     let number = words.next()?;

@@ -11,7 +11,7 @@ use crate::line::Line;
 use crate::sink::{Draft, origin};
 use crate::split::Split;
 
-/// The data of one machine so far.
+/// The data of one machine that was read so far.
 #[derive(Debug, Default)]
 pub(crate) struct Section {
     /// The division that contains this data; `None` before the first division.
@@ -43,8 +43,8 @@ pub(crate) struct Sections {
     /// The headings above, outermost first: level, words, and division.
     headings: Vec<(u8, String, Option<usize>)>,
     division: Option<usize>,
-    /// The last line matched by [`Split::Lines`], until an output makes it a division: a name, or a line that begins a new machine each
-    /// time.
+    /// The last line matched by [`Split::Lines`], until an output turns it into a division: its text, and whether the text is a name. A
+    /// line without a name always begins a new machine.
     begun: Option<(String, bool)>,
     /// The last name of such a line, in lower case.
     named: Option<String>,
@@ -77,7 +77,7 @@ impl Sections {
         };
     }
 
-    /// Called for a prompt with a host name.
+    /// Sets the host; called for a prompt that contains a host name.
     pub(crate) fn set_host(&mut self, host: &str) {
         self.host = Some(host.to_owned());
     }
@@ -93,7 +93,7 @@ impl Sections {
         if !matches!(self.split, Split::Headings) {
             return;
         }
-        // The outputs below are not from the host in the prompt above.
+        // The outputs below a heading are not from the host in the prompt above it.
         self.host = None;
         self.headings.retain(|(above, ..)| *above < level);
         let known = self.find_division(text, Some(level));
@@ -152,7 +152,7 @@ impl Sections {
     /// Marks line `number`, at which a text ended without a line end, as possibly incomplete.
     pub(crate) fn doubt_last_line(&mut self, text: &str, number: u64) {
         for section in &mut self.sections {
-            // A line cut before its values does not belong to the output.
+            // A line that is cut off before its values does not belong to the output.
             let is_last =
                 |output: &&Output| output.text == text && (number - 1..=number).contains(&output.lines.1);
             let Some(first) = section.outputs.iter().find(is_last).map(|output| output.lines.0) else {
@@ -166,7 +166,7 @@ impl Sections {
             let note = format!("{text} ends in the middle of line {number}; the last value may be truncated");
             section.draft.machine.notes.push(note.into());
             for m in &mut section.draft.measurements {
-                // A result combined from several lines lacks the part of the last line.
+                // A result that is combined from several lines lacks the part from the last line.
                 let from = if is_summed(m) { first } else { number };
                 if m.origin.as_ref().is_some_and(|origin| origin.line >= from && origin.text == text) {
                     let why = "may be truncated: the text ends in the middle of this line";
@@ -186,8 +186,8 @@ impl Sections {
         !matches!(self.split, Split::Hosts | Split::Files)
     }
 
-    /// All sections in the order of their first output. Outputs without a prompt belong to the same machine as outputs in
-    /// the same division with the prompts of a single host.
+    /// All sections in the order of their first output. Outputs without a prompt belong to the same machine as the outputs with prompts in
+    /// the same division, if these are from a single host.
     pub(crate) fn finish(self) -> Vec<Section> {
         let mut counts: HashMap<Option<String>, (usize, usize)> = HashMap::new();
         for section in &self.sections {
@@ -302,14 +302,14 @@ fn split_words(name: &str) -> Vec<String> {
     words.filter(|word| word[0].is_alphanumeric()).map(|word| word.iter().collect()).collect()
 }
 
-/// Counts a line that is not understood, and saves the first such lines.
+/// Counts an unrecognized line, and saves its text if it is one of the first such lines.
 pub(crate) fn add_example(lines: &mut NotUnderstood, text: &str, line: Line) {
     lines.lines += 1;
     if lines.examples.len() < MOST_EXAMPLES {
         lines.examples.push(origin("", text, line));
     }
 }
-/// The source of a result combined from two lines.
+/// The source of a result that is combined from two lines.
 const OF_SEVERAL_LINES: &str = "events over total time";
 
 /// Whether a result is combined from many lines, the last of which may be missing.

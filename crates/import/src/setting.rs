@@ -9,13 +9,13 @@ use crate::tools::published::parse_label;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting(Label, Key);
 
-/// The label cannot be set.
+/// The reason why the label cannot be set.
 #[derive(Debug, thiserror::Error)]
 #[error("--set {0}: {1}; use KEY=VALUE, such as threads=32")]
 pub struct SettingError(String, String);
 
 impl Setting {
-    /// `threads=32`.
+    /// Parses a setting, such as `threads=32`.
     ///
     /// # Errors
     ///

@@ -34,7 +34,7 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// Adds the data from another text on the same machine, or from another part of this text.
+    /// Adds the data from another text about the same machine, or from another part of this text.
     pub(crate) fn absorb(&mut self, other: Draft) {
         self.inventory.extend(other.inventory);
         self.measurements.extend(other.measurements);
@@ -88,7 +88,7 @@ fn joined<T, L: Extend<T> + IntoIterator<Item = T>>(mut mine: L, more: L) -> L {
     mine
 }
 
-/// Merges two parts of one document: the first, with all values that only the second contains; lists are concatenated.
+/// Merges two parts of one document: returns the first part, with all values that only the second part contains. Lists are concatenated.
 pub(crate) fn fill(mine: Value, others: Value) -> Value {
     match (mine, others) {
         (Value::Object(mut mine), Value::Object(others)) => {
@@ -194,7 +194,7 @@ impl<'a> Sink<'a> {
         self.taken += 1;
     }
 
-    /// Like [`Sink::note`], with the value as a fact to combine with others later.
+    /// Like [`Sink::note`], but the value is a fact that will be combined with others.
     pub(crate) fn fact<T>(&mut self, path: impl Into<String>, value: T, line: Line) -> Fact<T> {
         self.note(path, line);
         Fact { value, origin: self.origin(line) }
@@ -225,7 +225,7 @@ impl<'a> Sink<'a> {
             {
                 facts.clash.get_or_insert([known.origin.clone(), fact.origin.clone()]);
             }
-            // Further lines of one file.
+            // These are further lines of the same file.
             let key = fact.value.split(':').next().map(str::trim).unwrap_or_default();
             if path == "/proc/cpuinfo" && machine::text::field(&known.value, key).is_none() {
                 let value = format!("{}{}", known.value, fact.value);
@@ -233,8 +233,7 @@ impl<'a> Sink<'a> {
                 facts.files.insert(path, Fact { value, origin });
                 return;
             }
-            // Keep the whole file if it is quoted in part and as a whole, and the longer list of siblings if some
-            // went offline.
+            // If a file is quoted both in part and as a whole, keep the whole; if some siblings went offline, keep the longer list.
             let parts =
                 |fact: &Fact<String>| (fact.value.lines().count(), fact.value.split([',', '-']).count());
             let siblings = path.contains("/topology/") && parts(known).1 >= parts(&fact).1;
@@ -263,7 +262,7 @@ impl<'a> Sink<'a> {
 pub(crate) fn add_key(m: &mut Measurement, label: Label, value: Key, tool: &str) {
     if m.labels.get(label).is_none() {
         m.labels = std::mem::take(&mut m.labels).with_label(label, value);
-        // For this tool, the results were in doubt because the number of threads was unknown.
+        // Without the label, this tool's results were in doubt because the number of threads was unknown.
         m.doubt = m.doubt.take().filter(|_| label != Label::Threads || tool != "openssl speed");
     }
 }

@@ -1,27 +1,27 @@
-//! How a text is divided into machines, in addition to the host names in its prompts.
+//! How an input text is split by machine, in addition to the host names in its prompts.
 
 use regex_lite::{Regex, RegexBuilder};
 
-/// The largest program compiled from a regular expression, in bytes.
+/// Maximum size of a compiled regular expression, bytes.
 const MOST_REGEX: usize = 1 << 20;
 
-/// How a text is divided into machines, in addition to the host names in its prompts.
+/// How an input text is split by machine, in addition to the host names in its prompts.
 #[derive(Clone, Debug, Default)]
 pub enum Split {
-    /// Only by host names.
+    /// Split only at host names in prompts.
     #[default]
     Hosts,
     /// Each file is a separate machine.
     Files,
-    /// A heading specifies the machine of the outputs below it, as does the first cell of a table row. Headings of one
-    /// level that begin with the same words are the same machine.
+    /// A heading names the machine that the outputs below it belong to, as does the first cell of a table row. Headings of
+    /// one level that begin with the same words refer to the same machine.
     Headings,
-    /// A line that matches this expression begins a machine, whose name is the first group; without a group, each such line
-    /// begins a new machine.
+    /// A line that matches this expression starts the outputs of a machine, which is named by the first capture group.
+    /// Without a group, each such line starts a new machine.
     Lines(Regex),
 }
 
-/// The division is invalid.
+/// Why an argument of `--split` is rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum SplitError {
     /// The expression is empty.

@@ -19,7 +19,7 @@ pub struct Table {
     fixed: Vec<(String, String)>,
 }
 
-/// Why a table description is refused.
+/// Why a table description is rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
     /// The description does not begin with a metric.
@@ -70,8 +70,8 @@ impl Table {
         Ok(table)
     }
 
-    /// The results in a row: the machine if a part specifies it, the metric, and each result in the form of a published
-    /// result.
+    /// The results in a row. Each has its machine (if a key of the table is the machine), its metric, and its text in
+    /// the format of published results.
     pub(crate) fn figures(
         &self,
         head: &[String],
@@ -84,7 +84,7 @@ impl Table {
         {
             return figures;
         }
-        // Published layer results are in ticks, which the metric calls cycles.
+        // Published layer results are in ticks, but the metric's unit is called cycles.
         let unit = if self.unit == "ticks" { "cycles" } else { &self.unit };
         let bare = |text: &str| text.replace(['"', '`', '*'], "").trim().to_owned();
         for (column, cell) in head.iter().zip(cells).skip(usize::from(self.keys[0].is_some())) {

@@ -3,7 +3,7 @@
 use crate::line::Line;
 use crate::sink::Sink;
 
-/// A command line at a prompt, or printed by a tool itself.
+/// A command line entered at a prompt, or printed by the tool itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Command {
     /// The command line without the prompt: `numactl -C 7 -m 0 ./bin/stream -W 5 -N 5 -M 64M`.
@@ -30,14 +30,13 @@ pub(crate) struct Tool {
 pub(crate) enum Fit {
     /// The line belongs to the output.
     Taken,
-    /// The line may be within the output (blank, a comment, prose): the output continues if one of its lines follows
-    /// soon.
+    /// The line may be inside the output (a blank line, a comment, prose): the output continues if another of its lines follows soon.
     Between,
     /// The output ended before the line, which belongs to another output.
     Over,
 }
 
-/// Reads one output, line by line. The reader keeps the state and passes results to the sink immediately or at the end.
+/// Reads one output, line by line. The reader keeps the state between lines, and passes results to the sink immediately or at the end.
 pub(crate) trait Reader {
     /// Reads one line.
     fn line(&mut self, line: Line, sink: &mut Sink) -> Fit;

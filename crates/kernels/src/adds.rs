@@ -1,8 +1,8 @@
-//! Dependent adds as a leaf function whose bytes can run anywhere. It measures the core's clock if
-//! [`crate::chain::ADD`] cannot be called, as in a kernel.
+//! Dependent adds as a leaf function whose machine code can be executed at any address. It measures the core's clock
+//! where [`crate::chain::ADD`] cannot be called, for example in a kernel.
 //!
-//! Like [`crate::primes`], it is position-independent, uses no stack, vectors or calls, and has its argument as the
-//! only input. An iteration is the same as in [`crate::chain::ADD`]: [`ADDS`] register-to-register adds, each dependent
+//! Like [`crate::primes`], it is position-independent, uses no stack, vectors or calls, and depends only on its
+//! argument. An iteration is the same as in [`crate::chain::ADD`]: [`ADDS`] register-to-register adds, each dependent
 //! on the previous one, and the two loop instructions.
 
 use crate::leaf::leaf;
@@ -63,7 +63,7 @@ pub fn run(iterations: u64) {
 pub fn code() -> &'static [u8] {
     let start = linespeed_adds as *const u8;
     let bytes = (&raw const linespeed_adds_end).addr() - start.addr();
-    // SAFETY: both symbols are in one section, the end after the start, and code is readable.
+    // SAFETY: both symbols are in one section, the end is after the start, and code is readable.
     unsafe { std::slice::from_raw_parts(start, bytes) }
 }
 

@@ -1,10 +1,11 @@
 //! Table-driven AES in infinite garble extension mode, measured by OpenSSL 1.1 as `aes-256 ige`.
 //!
-//! It uses no AES instructions and no library, so the result compares cores: loads that hit the first-level cache,
-//! shifts and XORs, in one dependency chain across blocks. It is portable Rust with four tables of 1 KiB, as in the
-//! reference implementation of table-driven AES, which OpenSSL compiles on aarch64. On x86-64, OpenSSL's assembly
-//! processes single blocks with one small table and more arithmetic, so that fewer cache lines reveal the key.
-//! Published x86-64 results are from that code, and are lower than those of this code on the same machine.
+//! It uses no AES instructions and no library, so the result compares the cores themselves. The work consists of loads
+//! that hit the first-level cache, shifts and XORs, in one dependency chain across all blocks. It is portable Rust
+//! with four tables of 1 KiB, as in the reference implementation of table-driven AES, which OpenSSL compiles on
+//! aarch64. On x86-64, OpenSSL's assembly processes single blocks with one small table and more arithmetic, so that
+//! fewer cache lines reveal the key. Published x86-64 results were measured with that assembly, and are lower than the
+//! results of this code on the same machine.
 //!
 //! This code is not secure: table look-ups leak keys through the cache.
 
@@ -76,7 +77,7 @@ fn xor(a: State, b: State) -> State {
     [a[0] ^ b[0], a[1] ^ b[1], a[2] ^ b[2], a[3] ^ b[3]]
 }
 
-/// The block cipher: row i is taken from the column i positions further on (FIPS 197 §5.1.2).
+/// The block cipher: row i comes from the column that is i positions further on (FIPS 197 §5.1.2).
 #[inline(always)]
 fn encrypt_block(key: &Key, block: State) -> State {
     let (words, bytes) = (&ENCRYPT.0, &S_BOX.0);
@@ -119,7 +120,7 @@ fn store(state: State, bytes: &mut [u8]) {
 /// Afterwards, `iv` contains the last c and m, so that a message can be processed in parts.
 ///
 /// # Panics
-/// If the lengths differ or have partial blocks.
+/// If the lengths differ, or if they are not a multiple of the block size.
 pub fn encrypt(input: &[u8], output: &mut [u8], key: &Key, iv: &mut [u8; 2 * BLOCK]) {
     assert_eq!(input.len(), output.len(), "input and output must have the same length");
     assert!(input.len().is_multiple_of(BLOCK), "{} bytes: partial last block", input.len());

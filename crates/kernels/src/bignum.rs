@@ -21,12 +21,13 @@ pub const POWER: (u32, u32) = (7, 999_999);
 /// [`check`] of that power: 7⁹⁹⁹⁹⁹⁹ modulo 2⁶¹ − 1.
 pub const POWER_CHECK: u64 = 1_551_305_960_039_184_760;
 
-/// Limbs that [`power`] needs for [`POWER`]: for the result and for scratch space.
+/// The numbers of limbs that [`power`] needs for [`POWER`]: for the result and for scratch space.
 pub fn power_limbs() -> (usize, usize) {
     limbs_for_power(POWER.0, POWER.1)
 }
 
-/// Limbs that [`power`] needs for any power: for the result (a few more than necessary) and for scratch space.
+/// The numbers of limbs that [`power`] needs for any power: for the result (a few more than necessary) and for scratch
+/// space.
 pub fn limbs_for_power(base: u32, exponent: u32) -> (usize, usize) {
     let digits = f64::from(base.max(1)).log10() * f64::from(exponent);
     let result = (digits / LIMB_DIGITS as f64) as usize + 3;
@@ -46,7 +47,7 @@ pub fn power(base: u32, exponent: u32, result: &mut [Limb], scratch: &mut [Limb]
     result[0] = 1;
     square[0] = Limb::from(base);
     let (mut limbs, mut square_limbs) = (1, 1);
-    // The first factor is copied, because bc does not compute a product with 1.
+    // The first factor is copied, because `bc` does not multiply it by 1.
     let mut begun = false;
     let mut left = exponent;
     while left > 0 {
@@ -90,12 +91,12 @@ fn significant(number: &[Limb]) -> usize {
     number.iter().rposition(|limb| *limb != 0).map_or(0, |last| last + 1)
 }
 
-/// The number modulo the prime 2⁶¹ − 1: one sum over its limbs, to verify a result. (The probability that a wrong
-/// result passes is 1 in 2·10¹⁸.)
+/// The number modulo the prime 2⁶¹ − 1, computed as one sum over its limbs, to verify a result. (A wrong result passes
+/// with a probability of 1 in 2·10¹⁸.)
 pub fn check(number: &[Limb]) -> u64 {
     const PRIME: u64 = (1 << 61) - 1;
     number.iter().rev().fold(0, |rest, limb| {
-        // Below 2¹²², so that adding the part above 61 bits to the part below leaves less than 2 × PRIME + 1.
+        // The sum is below 2¹²², so adding its upper bits to its lowest 61 bits yields less than 2 × PRIME + 1.
         let sum = u128::from(rest) * u128::from(BASE) + u128::from(*limb);
         let folded = (sum as u64 & PRIME) + (sum >> 61) as u64;
         if folded >= PRIME { folded - PRIME } else { folded }

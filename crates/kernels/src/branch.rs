@@ -1,5 +1,5 @@
-//! One data-dependent conditional branch per item. The difference between the time with random bits and the time with
-//! periodic bits is the cost of mispredictions.
+//! One data-dependent conditional branch per item. The difference in time between random and periodic bits is the cost
+//! of mispredictions.
 
 use std::arch::asm;
 
@@ -10,7 +10,7 @@ use crate::Work;
 pub struct Branches {
     /// The name of the loop.
     pub name: &'static str,
-    /// The work for one item, in either direction of its branch.
+    /// The work for one item, whether or not its branch is taken.
     pub work: Work,
     /// See [`branches`].
     ///

@@ -1,5 +1,5 @@
-//! Chains of integer operations. A dependent chain takes a known number of cycles, so its time yields the core clock.
-//! Nops yield the number of instructions issued per cycle.
+//! Chains of integer operations. A dependent chain takes a known number of cycles, so its time yields the core clock. A
+//! loop of nops yields the number of instructions issued per cycle.
 
 use crate::Work;
 
@@ -35,8 +35,8 @@ pub const MULTIPLY: Chain =
 pub const MULTIPLY_CYCLES: core::ops::RangeInclusive<u32> =
     if cfg!(target_arch = "x86_64") { 3..=5 } else { 2..=5 };
 
-/// 64 nops per iteration, to determine the number of instructions issued per cycle. On x86-64, the 4-byte form is used,
-/// because single-byte nops overflow the decoded-instruction cache of Intel cores and would show the width of the
+/// 64 nops per iteration, to determine the number of instructions issued per cycle. On x86-64, the 4-byte form is used:
+/// single-byte nops overflow the decoded-instruction cache of Intel cores, so the result would be the width of the
 /// decoders.
 pub const NOPS: Chain = Chain { name: "nops", work: Work::in_registers(64 + 2, 64), run: loops::nops };
 

@@ -27,7 +27,7 @@ const WORK: [Work; MAX_CHAINS] = {
     let mut chains = 1;
     while chains <= MAX_CHAINS {
         let loads = chains as u32 * UNROLL as u32;
-        // Two moves around each load of a chain in a vector register.
+        // A chain whose pointer is in a vector register needs two moves for each load.
         let moves = 2 * UNROLL as u32 * in_vectors(chains) as u32;
         all[chains - 1] = Work {
             instructions: loads + moves + 2,
@@ -40,12 +40,12 @@ const WORK: [Work; MAX_CHAINS] = {
     all
 };
 
-/// The number of these chains whose pointers are in vector registers.
+/// How many of `chains` chains have their pointers in vector registers.
 const fn in_vectors(chains: usize) -> usize {
     if cfg!(target_arch = "x86_64") && chains > 12 { chains - 11 } else { 0 }
 }
 
-/// One hop of the pointer in the named operand.
+/// One hop, with the pointer in the named operand.
 #[cfg(target_arch = "x86_64")]
 macro_rules! hop {
     ($name:ident) => {
@@ -59,7 +59,7 @@ macro_rules! hop {
     };
 }
 
-/// One hop of a pointer in a vector register, through the general-purpose register `t`.
+/// One hop, with the pointer in a vector register, through the general-purpose register `t`.
 #[cfg(target_arch = "x86_64")]
 macro_rules! vector_hop {
     ($name:ident) => {
@@ -72,7 +72,7 @@ macro_rules! vector_hop {
 macro_rules! lock_step {
     ($($p:ident $i:literal)*) => {{
         unsafe fn run(pointers: *mut *const u8, iterations: u64) {
-            // SAFETY: there are as many pointers as the indices say; the caller guarantees that every load is valid.
+            // SAFETY: `pointers` has an element for each index; the caller guarantees that every load is valid.
             unsafe {
                 asm!(
                     ".p2align 6",
@@ -95,8 +95,8 @@ macro_rules! lock_step {
 
         #[cfg(target_arch = "x86_64")]
         unsafe fn run(pointers: *mut *const u8, iterations: u64) {
-            // SAFETY: there are as many pointers as the indices say; the caller guarantees that every load is valid. A
-            // pointer consists only of its bits, so it can also be in a vector register.
+            // SAFETY: `pointers` has an element for each index; the caller guarantees that every load is valid. A pointer
+            // consists only of its bits, so it can also be in a vector register.
             unsafe {
                 asm!(
                     ".p2align 6",

@@ -15,9 +15,9 @@ macro_rules! count_down {
     };
 }
 
-/// Defines a function that takes the number of iterations and runs `setup` once, `body` in a loop, and `finish` once.
-/// `with` lists their operands, which must include every register that is written. A kernel for an instruction set extension is
-/// `unsafe`, because the caller must check [`crate::Variant::usable`].
+/// Defines a function that takes the number of iterations and runs `setup` once, `body` in a loop, and `finish` once. `with`
+/// lists the operands of all three, which must include every register that they write. A kernel for an instruction set
+/// extension is `unsafe`, because the caller must check [`crate::Variant::usable`].
 macro_rules! counted_loop {
     (
         [$($qualifier:tt)?] $visibility:vis fn $name:ident;

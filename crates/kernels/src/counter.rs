@@ -59,7 +59,7 @@ pub fn architectural_hz() -> Option<u64> {
     #[cfg(target_arch = "aarch64")]
     {
         let hz: u64;
-        // SAFETY: reads a register that user mode may read whenever it may read the counter.
+        // SAFETY: reads a register that is readable in user mode if the counter is.
         unsafe {
             asm!("mrs {}, cntfrq_el0", out(reg) hz, options(nomem, nostack, preserves_flags));
         }
@@ -71,10 +71,9 @@ pub fn architectural_hz() -> Option<u64> {
 /// `(before, after)`: the first pair that is more than `threshold` ticks apart, or the first pair with
 /// `after >= until`. Call it again with `after` as `last`, so that nothing is missed.
 ///
-/// The shortest detectable gap is the time of one iteration: about as long as one reading, 20 to 40 cycles on
-/// x86-64 (microseconds if a hypervisor traps the reading); on aarch64 one tick, 1 to 40 ns. A counter
-/// that steps back, as after a migration between CPUs whose counters differ, is not a gap. Thresholds count up
-/// to 2⁶³ − 1.
+/// The shortest detectable gap is the time of one iteration. On x86-64, this is about the time of one reading, 20 to 40
+/// cycles (microseconds if a hypervisor traps the reading); on aarch64, it is one tick, 1 to 40 ns. A counter that steps
+/// back, as after a migration between CPUs whose counters differ, is not a gap. The maximum threshold is 2⁶³ − 1.
 pub fn next_gap(last: u64, threshold: u64, until: u64) -> (u64, u64) {
     // The comparison is signed, to handle backward steps.
     let threshold = threshold.min(i64::MAX as u64);

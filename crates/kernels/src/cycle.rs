@@ -1,5 +1,5 @@
-//! Lays out the cycle of lines that [`chase`](crate::chase) follows, and reads it in a scattered order. It is not
-//! timed, but it determines how quickly a large working set is created.
+//! Lays out the cycle of lines that [`chase`](crate::chase) follows, and reads the lines in a scattered order. This
+//! code is not timed, but it determines how quickly a large working set is created.
 
 use crate::prefetch::prefetch_for_write;
 
@@ -7,7 +7,8 @@ use crate::prefetch::prefetch_for_write;
 /// Apple), two loads share a line, which is visible in the first octaves of the curve.
 pub const LINE: usize = 64;
 
-/// Number of lines drawn and prefetched ahead while growing: slightly more than current cores keep in flight.
+/// Number of lines that are drawn and prefetched ahead while a cycle grows: slightly more than current cores keep in
+/// flight.
 const AHEAD: usize = 24;
 
 /// Grows a cycle from its first `lines` lines to `wanted`; each new line is inserted after a randomly drawn line. If `lines` is 0, the first line
@@ -23,8 +24,9 @@ pub unsafe fn grow(memory: *mut u8, mut lines: usize, wanted: usize, random: &mu
         unsafe { *line(0) = memory };
         lines = 1;
     }
-    // Drawn and prefetched ahead, so that the lines are fetched together instead of one after another. (Otherwise, the
-    // core serializes them: at multiples of 64 bytes, most loads share their page offset with a pending store.)
+    // Lines are drawn and prefetched ahead, so that they are fetched in parallel instead of one after another.
+    // (Otherwise, the core serializes them: at multiples of 64 bytes, most loads share their page offset with a
+    // pending store.)
     let mut ahead = [0usize; AHEAD];
     while lines < wanted {
         let batch = AHEAD.min(wanted - lines);

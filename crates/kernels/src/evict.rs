@@ -2,7 +2,7 @@
 
 use std::arch::asm;
 
-/// Distance between flushes: the line size of x86-64; on aarch64, no core that runs Linux has shorter lines.
+/// Distance between flushes: the line size of x86-64, and the minimum line size of aarch64 cores that run Linux.
 const LINE: usize = 64;
 
 /// Flushes the lines of `[start, start + bytes)` from the caches of all CPUs, writes modified lines back, and waits for

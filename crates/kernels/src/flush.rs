@@ -50,7 +50,7 @@ pub unsafe fn reload(line: *mut u8, iterations: u64) {
             "clflush byte ptr [{line}]",
             "mfence",
             "movzx {byte:e}, byte ptr [{line}]",
-            // Not a zeroing idiom, which would ignore its operand: this waits for the byte.
+            // This waits for the byte, because it is not a zeroing idiom, which would ignore its operand.
             "and {byte:e}, 0",
             "add {line}, {byte}",
             "sub {n}, 1",
@@ -70,7 +70,7 @@ pub unsafe fn reload(line: *mut u8, iterations: u64) {
             "dc civac, {line}",
             "dsb sy",
             "ldrb {byte:w}, [{line}]",
-            // An architectural register dependency, although the result is always zero.
+            // This is an architectural dependency on the register, although the result is always zero.
             "eor {byte}, {byte}, {byte}",
             "add {line}, {line}, {byte}",
             "subs {n}, {n}, #1",

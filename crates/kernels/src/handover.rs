@@ -4,8 +4,8 @@
 //! the line moves only as often as necessary: once for reading and once for writing per round. On aarch64, it uses
 //! load-acquire and store-release, which provide the same guarantees as plain moves on x86-64.
 //!
-//! [`swap_over`]: each side tries a compare-and-swap until it is its turn, as in taking a spin lock. Other tools also
-//! use this method. Every attempt acquires the line for writing.
+//! [`swap_over`]: each side tries a compare-and-swap until it is its turn, as when acquiring a spin lock. Other tools
+//! also use this method. Every attempt acquires the line for writing.
 //!
 //! Which method is faster depends on the processor. Both methods leave the same values on the line, so that a ping-pong
 //! may continue with the other method on the same line. Their instructions are not declared, because the number of
@@ -76,8 +76,9 @@ macro_rules! play {
 /// another. After `n` rounds of both, the line contains `2 n`, and the value has crossed `2 n -
 /// 1` times.
 ///
-/// A side gives up after `patience` unsuccessful attempts in one wait (at least one attempt is made), and leaves the line unchanged, so that a
-/// missing or stopped partner causes no hang. To continue where it stopped, call it again with `first` increased by twice the rounds returned.
+/// A side gives up after `patience` unsuccessful attempts in one wait (it makes at least one) and leaves the line
+/// unchanged, so that it does not hang if its partner is missing or stopped. To continue where it stopped, call it
+/// again with `first` increased by twice the rounds returned.
 ///
 /// # Safety
 /// `line` must be aligned to 8 bytes and valid for reading and writing for as long as the call runs, and only this function and atomic accesses
@@ -123,7 +124,7 @@ pub unsafe fn swap_over(line: *mut u64, first: u64, rounds: u64, patience: u64) 
         with next = inout(reg) first.wrapping_add(1) => _, out("rax") _, }
     }
     #[cfg(target_arch = "aarch64")]
-    // SAFETY: guaranteed by the caller, and the extension is only used if it is available.
+    // SAFETY: the caller guarantees the requirements, and the extension is used only if the CPU has it.
     unsafe {
         if std::arch::is_aarch64_feature_detected!("lse") {
             swap_over_lse(line, first, rounds, patience)

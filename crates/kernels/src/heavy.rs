@@ -1,11 +1,11 @@
 //! Double-precision multiply-adds on every vector width: peak arithmetic throughput, and the load that lowers a core's
 //! clock to its heavy-vector level.
 //!
-//! Enough chains run in parallel to saturate all multiply-add units (latency × units: 8 on Skylake to Golden
-//! Cove and Zen 3, 10 on Haswell and Zen 2; up to 4 × 4 on aarch64). The values vary in all bits of the significand and stay near 1,
-//! because denormals, infinities and trivial operands would change time or power. On x86-64, each chain steps through x
-//! → m₁x + c → m₂x + c with m₁m₂ < 1, which settles to alternating between two values; on aarch64, it alternately adds
-//! and subtracts one product.
+//! Enough chains run in parallel to saturate all multiply-add units (latency × units: 8 on Skylake to Golden Cove and Zen 3, 10 on
+//! Haswell and Zen 2; up to 4 × 4 on aarch64). The values vary in all bits of the significand and stay near 1, because denormals,
+//! infinities and trivial operands would change the execution time or the power. On x86-64, each chain steps through x → m₁x + c →
+//! m₂x + c with m₁m₂ < 1, which settles to alternating between two values; on aarch64, it alternately adds and subtracts one
+//! product.
 
 use crate::counted::{count_down, counted_loop};
 use crate::{Variant, Work};
@@ -31,7 +31,7 @@ pub fn all() -> &'static [Heavy] {
     LOOPS
 }
 
-/// A loop with this many instructions and fused multiply-adds, plus the two loop instructions.
+/// The work of a loop with this many instructions and fused multiply-adds, plus the two loop instructions.
 const fn heavy(variant: Variant, instructions: u32, adds: u32, run: unsafe fn(iterations: u64)) -> Heavy {
     let flops = adds * 2 * (variant.bits() / 64);
     Heavy { name: "heavy", variant, work: Work::in_registers(instructions + 2, flops), run }

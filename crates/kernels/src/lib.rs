@@ -1,9 +1,9 @@
 //! The timed loops. Nothing here reads a file, allocates, starts a thread or reads a clock: the caller runs a kernel a known number of times,
 //! measures, and divides.
 //!
-//! Some kernels compute common benchmarks: AES and long numbers. They are portable Rust without vectors or special
-//! instructions, and use memory provided by the caller. Because the compiler chooses their instructions, these are not
-//! declared; a known result verifies the work.
+//! Some kernels compute common benchmarks: AES and long numbers. They are portable Rust without vectors or special instructions, and
+//! use memory provided by the caller. Their instruction counts are not declared, because the compiler chooses the instructions;
+//! instead, a known result verifies the work.
 //!
 //! All other loops are written in assembly, with x86-64 and aarch64 side by side in one file, so that no compiler can
 //! fold, reorder or vectorize them. They start on a 64-byte boundary, so that their speed does not depend on the
@@ -11,8 +11,8 @@
 //! and stored, and operations of one iteration. Results (IPC, bytes per second, flops) are based only on that declaration, and tests compare it
 //! with two independent instruction counters on x86-64 and one on aarch64.
 //!
-//! A declaration covers one iteration. Code around the loop (loading constants, the call) is excluded: run a kernel with N and with 2 N
-//! iterations and take the difference, or use a large N.
+//! A declaration covers one iteration, without the code around the loop (loading constants, the call). To exclude the time of that
+//! code, run a kernel with N and with 2 N iterations and take the difference, or use a large N.
 //!
 //! | module | contents |
 //! |---|---|

@@ -1,4 +1,5 @@
-//! Prefetches a line before it is written. It is not timed; it speeds up the creation of large working sets.
+//! Prefetches a line before it is written. This is not timed; it only speeds up the creation of large working
+//! sets.
 
 /// Prefetches the line of `address` for writing. This is a hint: any address is allowed, and an invalid one has no
 /// effect.

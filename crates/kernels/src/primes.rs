@@ -1,9 +1,9 @@
 //! Counts primes by trial division: the work for comparing user mode, kernel and guest.
 //!
-//! The routine is a leaf function in its own page: position-independent, without stack, vectors or calls, with only its two arguments as input.
-//! The same bytes ([`code`]) can therefore run anywhere, at the same page offset. Every number is divided by 2, 3, 4 …
-//! until a divisor is found or the square of the divisor exceeds the number: the plain algorithm of the published
-//! comparisons, with 64-bit division.
+//! The routine is a leaf function in its own page: it is position-independent, uses no stack, vectors or calls, and depends only on its
+//! two arguments. The same bytes ([`code`]) can therefore run anywhere, at the same page offset. Every number is divided by 2, 3, 4 …
+//! until a divisor is found or the square of the divisor exceeds the number: the plain algorithm of the published comparisons, with 64-bit
+//! division.
 
 use crate::leaf::leaf;
 
@@ -13,16 +13,16 @@ pub const LIMIT: u64 = 1_000_000;
 /// Primes below [`LIMIT`] (the prime-counting function; OEIS A006880).
 pub const KNOWN: u64 = 78_498;
 
-/// Divisions of a whole pass, `divisions(0, LIMIT)`.
+/// Number of divisions in a complete pass, `divisions(0, LIMIT)`.
 pub const DIVISIONS: u64 = 67_740_403;
 
-/// Instructions of a whole pass on this instruction set, `instructions(0, LIMIT)`.
+/// Number of instructions in a complete pass on this instruction set, `instructions(0, LIMIT)`.
 pub const INSTRUCTIONS: u64 =
     OVERHEAD + (LIMIT - 2) * PER_NUMBER + KNOWN * PER_PRIME + DIVISIONS * PER_DIVISION;
 
-// It uses the C calling convention of each instruction set, so that C can also call it. It begins with the landing pad
-// for indirect branches, which some kernels require and other CPUs execute as a nop. The inner loop begins at a 64-byte
-// boundary and fits into one block.
+// The routine uses the C calling convention of each instruction set, so that it can also be called from C. It begins with the landing pad
+// for indirect branches, which some kernels require and other CPUs execute as a nop. The inner loop begins at a 64-byte boundary and fits
+// into one block.
 #[cfg(target_arch = "x86_64")]
 leaf! { "linespeed_primes" align 12 [
     "endbr64",
@@ -137,7 +137,7 @@ pub fn count(from: u64, below: u64) -> u64 {
 pub fn code() -> &'static [u8] {
     let start = linespeed_primes as *const u8;
     let bytes = (&raw const linespeed_primes_end).addr() - start.addr();
-    // SAFETY: both symbols are in one section, the end after the start, and code is readable.
+    // SAFETY: both symbols are in one section, the end is after the start, and code is readable.
     unsafe { std::slice::from_raw_parts(start, bytes) }
 }
 
@@ -148,9 +148,9 @@ pub fn returns() -> [usize; 2] {
     [(&raw const linespeed_primes_empty).addr() - start, (&raw const linespeed_primes_counted).addr() - start]
 }
 
-/// The number of divisions that [`count`] makes for this number, and whether it is prime.
+/// The number of divisions that [`count`] performs for this number, and whether the number is prime.
 fn divisions_of(number: u64) -> (u64, bool) {
-    // The smallest divisor is prime: after 2 and 3, it has the form 6 k - 1 or 6 k + 1.
+    // The smallest divisor is a prime number, so after 2 and 3 it has the form 6 k - 1 or 6 k + 1.
     let divides = |divisor: u64| number.is_multiple_of(divisor);
     let root = number.isqrt();
     if root >= 2 && divides(2) {
@@ -181,14 +181,14 @@ fn model(from: u64, below: u64) -> (u64, u64, u64) {
     })
 }
 
-/// The number of trial divisions of [`count`] in this range. Computing it takes a fraction of the time of counting; for
-/// a whole pass, it is [`DIVISIONS`].
+/// The number of trial divisions of [`count`] in this range. Computing this number is much faster than counting the primes; for a complete
+/// pass, it is [`DIVISIONS`].
 pub fn divisions(from: u64, below: u64) -> u64 {
     model(from, below).0
 }
 
-/// The number of instructions of the routine for this range, including its return, excluding the caller. Computing it
-/// takes a fraction of the time of counting; for a whole pass, it is [`INSTRUCTIONS`].
+/// The number of instructions of the routine for this range, including its return, excluding the caller. Computing this number is much
+/// faster than counting the primes; for a complete pass, it is [`INSTRUCTIONS`].
 pub fn instructions(from: u64, below: u64) -> u64 {
     let (divisions, numbers, primes) = model(from, below);
     OVERHEAD + numbers * PER_NUMBER + primes * PER_PRIME + divisions * PER_DIVISION

@@ -1,5 +1,5 @@
-//! Loops over arrays of doubles: bandwidth. There is a loop for each operation and vector width, with regular and with
-//! streaming (non-temporal) stores.
+//! Loops over arrays of doubles, to measure bandwidth. There is a loop for each operation and vector width, with
+//! regular and with streaming (non-temporal) stores.
 //!
 //! Each loop moves whole 64-byte lines, at least two per iteration, with plain pointers that step forward;
 //! there is no software prefetch. [`Stream::stream_bytes`] counts the bytes of the program, as STREAM does;

@@ -10,7 +10,8 @@ pub enum Variant {
     Scalar,
     /// 128-bit vectors of x86-64; every x86-64 CPU has them.
     Sse2,
-    /// 256-bit vectors of x86-64, with fused multiply-add. Nearly all processors have either both or neither.
+    /// 256-bit vectors of x86-64, with fused multiply-add. Nearly all processors have both AVX2 and FMA, or
+    /// neither.
     Avx2,
     /// 512-bit vectors of x86-64 (AVX512F).
     Avx512,

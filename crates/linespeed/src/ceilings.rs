@@ -1,4 +1,5 @@
-//! The ceilings of machines, with which `stat` compares a command. They are in a small file next to the records, which is quick to read.
+//! The ceilings of machines, with which `stat` compares a command. They are saved in a small file next to the records, because a small
+//! file can be read quickly.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +10,7 @@ use record::{Ended, Record, regular_file};
 
 use crate::files;
 
-/// A longer file was not written by linespeed.
+/// A longer file cannot have been written by linespeed.
 const MOST_BYTES: u64 = 1 << 20;
 
 fn path() -> Option<PathBuf> {
@@ -35,7 +36,7 @@ pub fn of_this_machine() -> Result<Ceilings, &'static str> {
 }
 
 /// Saves the ceilings from a record of this machine; `file` is the record's path. `ours` means that the record is in the state
-/// directory; otherwise, the ceilings are saved only if their file already exists. A failed write is not an error of the run.
+/// directory; otherwise, the ceilings are saved only if their file already exists. If the write fails, the run still succeeds.
 pub fn keep(record: &Record, file: Option<&Path>, ours: bool) {
     let Some(path) = path() else { return };
     if record.ended != Ended::Complete || record.machine.virtualization.emulated == Some(true) {

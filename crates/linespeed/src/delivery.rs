@@ -15,13 +15,13 @@ use crate::{files, output};
 /// The remedy if the file of `--prom` cannot be written.
 pub const PROM_WAY_OUT: &str = "choose another path with --prom FILE";
 
-/// The result as text in a format.
+/// The result as text in the given format.
 fn text(forms: &View, form: Form, options: &Options) -> Result<String, Failure> {
     let none = || Failure::Usage(format!("this command cannot write {}: omit that option", form.word()));
     as_json(forms.text(form, &output::style(&options.out)).ok_or_else(none)?)
 }
 
-/// The printed text: the requested format unless it is written to a file, otherwise the report.
+/// The text to print: the requested format if it is not written to a file, or the report if no format was requested.
 pub fn printed(forms: &View, options: &Options) -> Result<String, Failure> {
     match options.out.form() {
         Some(_) if output_file(options).is_some() => Ok(String::new()),
@@ -37,14 +37,14 @@ pub fn output_file(options: &Options) -> Option<PathBuf> {
     options.out.output.clone().filter(|path| path.as_os_str() != "-")
 }
 
-/// Like [`output_file`], but first checks that the file can be written, to be called before a run.
+/// Like [`output_file`], but first checks that the file can be written. Call it before a run.
 pub fn checked_output_file(options: &Options) -> Result<Option<PathBuf>, Failure> {
     let file = output_file(options);
     file.as_ref().map_or(Ok(()), |path| files::check_writable(path)).map(|()| file)
 }
 
 /// A permanent name that `linespeed show` accepts for the record in a file: the short name if it is one of the user's own records; `None`
-/// if names are removed, or without a file.
+/// if names are removed or if there is no file.
 pub fn lasting_name(options: &Options, file: Option<&Path>) -> Option<String> {
     let file = file.filter(|file| !options.out.redact && file.as_os_str() != "-")?;
     let own = places::state_folder().is_some_and(|own| file.parent() == Some(&own));
@@ -76,8 +76,8 @@ pub fn is_named(options: &Options) -> bool {
     output_file(options).is_some() && options.out.form_of_file() == Form::Json
 }
 
-/// The destination of the record, checked before anything is measured; `None` for standard output, or if a short run cannot save the
-/// record. Other requested files are also checked.
+/// The destination of the record; `None` for standard output, or if a short run cannot save the record. The destination and all other
+/// requested files are checked before anything is measured.
 pub fn destination(
     options: &Options,
     machine: &Machine,
@@ -106,7 +106,7 @@ pub fn destination(
     }
 }
 
-/// Prints a result, or writes it to the file of `--output`. A result that cannot be saved is printed.
+/// Prints a result, or writes it to the file specified with `--output`. If the file cannot be written, the result is printed.
 pub fn hand_out(options: &Options, forms: &View) -> Result<(), Failure> {
     let written = write_form(options, forms).and(write_prometheus(options, forms));
     if written.is_ok() && output_file(options).is_some() {
@@ -115,13 +115,13 @@ pub fn hand_out(options: &Options, forms: &View) -> Result<(), Failure> {
     print(options, &printed(forms, options)?).and(written)
 }
 
-/// Writes the file of `--output` in its format.
+/// Writes the file specified with `--output`, in the requested format.
 pub fn write_form(options: &Options, forms: &View) -> Result<(), Failure> {
     let Some(path) = output_file(options) else { return Ok(()) };
     files::write(&path, &text(forms, options.out.form_of_file(), options)?)
 }
 
-/// Writes the file of `--prom`.
+/// Writes the file specified with `--prom`.
 pub fn write_prometheus(options: &Options, forms: &View) -> Result<(), Failure> {
     let (Some(path), Some(text)) = (&options.out.prom, forms.prometheus()) else { return Ok(()) };
     files::write(path, &as_json(text)?).map_err(|failure| failure.with_way_out(PROM_WAY_OUT))
@@ -175,10 +175,8 @@ pub struct Kept {
 impl Kept {
     /// Saves the record of a run.
     pub fn keep(options: &Options, record: &Record, destination: Option<&Path>) -> Self {
-        // The dot refers to a complete run that is not a quick one, unless the user specified its path.
-        let has_better = || crate::sources::newest().is_some_and(|found| found.is_thorough());
-        let lesser = options.measuring.quick || record.ended != Ended::Complete;
-        let own_name = options.command.is_some() || is_named(options) || lesser && has_better();
+        // The dot refers to a complete run, unless the user specified its path.
+        let own_name = options.command.is_some() || is_named(options) || record.ended != Ended::Complete;
         let (path, written) = keep(options, record, destination);
         let shown_by = match (&path, &written) {
             (_, Err(Failure::Rescued { saved, .. })) => Some(saved.to_string_lossy().into_owned()),
@@ -193,7 +191,8 @@ impl Kept {
         Self { shown_by: label.or(shown_by), path, written }
     }
 
-    /// The output of the record; `draw` draws its report, given the name that `linespeed show` accepts for it.
+    /// The record in all output formats. `draw` draws its report; its second argument is the name that `linespeed show` accepts for the
+    /// record.
     pub fn view<'a>(
         &self,
         options: &Options,

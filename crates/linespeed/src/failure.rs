@@ -1,4 +1,4 @@
-//! Errors, each as one line with the problem, its place and the remedy, and the exit code.
+//! Errors and their exit codes. Each error is one line with the problem, its place and the remedy.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use os::child::{Exit, SpawnError};
 use record::phrase::visible;
 
-/// Exit code if a condition of `--fail-on` was met: a finding at or above a level, or a loss of speed.
+/// Exit code if a condition of `--fail-on` was met: a finding at or above the specified level, or a loss of
+/// speed.
 pub const FOUND: u8 = 1;
 
 /// The exit code after a signal, as in shells.
@@ -14,7 +15,7 @@ pub fn signal_code(signal: i32) -> u8 {
     Exit::Signal(signal).code()
 }
 
-/// The error for an unknown name, with the nearest existing name, or with all names.
+/// The error for an unknown name. It contains the nearest known name, or all names.
 pub fn unknown_name<'a>(kind: &str, name: &str, names: impl Iterator<Item = &'a str> + Clone) -> Failure {
     let near = record::glossary::find_nearest(name, names.clone());
     let hint = near.map_or(".".to_owned(), |near| format!("; did you mean {near}?"));
@@ -29,7 +30,8 @@ pub enum Failure {
     #[error("{0}")]
     Usage(String),
     /// A file specified by the user cannot be used.
-    #[error("{}: {}", visible(.path), one_line(.why))]
+    // The message may quote several lines of a file.
+    #[error("{}: {}", visible(.path), .why.split_whitespace().collect::<Vec<_>>().join(" "))]
     Input {
         /// The file.
         path: PathBuf,
@@ -101,11 +103,6 @@ impl Failure {
     pub fn is_broken_pipe(&self) -> bool {
         matches!(self, Failure::Output { path: None, error, .. } if error.kind() == io::ErrorKind::BrokenPipe)
     }
-}
-
-/// Joins the text into one line, because it may contain text from a file.
-fn one_line(words: &str) -> String {
-    words.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn cannot_be_written(path: Option<&Path>, error: &io::Error, way_out: &str) -> String {

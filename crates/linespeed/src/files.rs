@@ -15,12 +15,12 @@ use record::regular_file::{self, NotRead};
 use crate::failure::Failure;
 
 const WAY_OUT: &str = "choose another path with --output FILE, or write to standard output (--json, --html…)";
-/// System errors that are treated as a missing settings file.
+/// System errors that are treated as if the settings file did not exist.
 const NONE: [ErrorKind; 3] = [ErrorKind::NotFound, ErrorKind::PermissionDenied, ErrorKind::NotADirectory];
 /// Maximum size of a settings file.
 const MOST_OF_A_SETTING: u64 = 64 << 10;
 
-/// Writes files; files in the state directory belong to the user who ran sudo.
+/// Writes files. Under sudo, files in the state directory belong to the invoking user.
 static WRITER: LazyLock<Writer> = LazyLock::new(|| {
     let (own, named) = (places::state_folder(), places::named_state_folder());
     if let (Some(own), Some(named)) = (&own, &named)
@@ -49,12 +49,13 @@ pub fn recipes() -> Option<PathBuf> {
 /// A settings file of the user: its path, its text, and whether it belongs to the current user or root; `None` if it does not exist.
 pub fn setting(name: &str) -> Result<Option<(PathBuf, String, bool)>, Failure> {
     let Some(path) = places::config_folder().map(|folder| folder.join(name)) else { return Ok(None) };
-    // Root reads only files that the invoking user may read.
+    // As root, read only files that the invoking user may read.
     let _owner = Invoker::of_sudo().map(|invoker| invoker.assume());
     let refused = |why: String| Failure::Usage(format!("{}: {why}", visible(&path)));
     let (text, data) = match regular_file::read(&path, MOST_OF_A_SETTING) {
         Ok(read) => read,
-        // A home directory that this user may not read belongs to someone else, and so do its settings; HOME may be /dev/null.
+        // A home directory that this user may not read belongs to someone else, and so do the settings in it. HOME may also be
+        // /dev/null.
         Err(NotRead::Io(error)) if NONE.contains(&error.kind()) => return Ok(None),
         Err(why) => return Err(refused(why.to_string())),
     };
@@ -83,7 +84,7 @@ pub fn write_or_rescue(path: &Path, named: bool, text: &str) -> Result<PathBuf, 
     Ok(WRITER.write_or_rescue(path, named, text)?)
 }
 
-/// Sets a label for a record; reports the record that had it before.
+/// Sets a label for a record, and reports which record had the label before.
 pub fn label_record(label: &str, record: &Path) -> Result<(), Failure> {
     let _owner = WRITER.assume(WRITER.own.as_deref().unwrap_or(record));
     let failed = |error| Failure::Cannot(format!("--label {label}: cannot be written: {error}"));
@@ -93,7 +94,8 @@ pub fn label_record(label: &str, record: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Saves the index of a records directory if it belongs to this user; without an index, listing is just slower.
+/// Saves the index of a directory of records, if the directory belongs to this user. Without an index, records are only listed more
+/// slowly.
 pub fn save_index(path: &Path, text: &str) {
     if path.parent() == places::state_folder().as_deref() {
         let _ = WRITER.refresh(path, text);
@@ -108,13 +110,13 @@ pub fn extend_index(record: &Path) {
     }
 }
 
-/// The key of pseudonyms, with a warning if needed.
+/// The key from which pseudonyms are derived, and a warning if one is needed.
 pub fn redaction_key() -> Result<(Key, Option<Text>), Failure> {
     os::kept_key::kept_key(&WRITER, places::state_folder().as_deref())
         .map_err(|error| Failure::Cannot(format!("--redact: no random numbers available: {error}")))
 }
 
-/// The names that belong to the same host, derived from the keys in the directories of records.
+/// Names that refer to the same host, derived from the keys in the directories of records.
 pub fn aliases() -> Aliases {
     let folders = places::state_folders();
     Aliases::new(folders.iter().filter_map(|folder| os::kept_key::known_key(&WRITER, folder)).collect())

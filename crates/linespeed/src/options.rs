@@ -1,4 +1,4 @@
-//! The command line: each flag is defined once; help, completions and man page come from here.
+//! The command line. Each flag is defined once; help, completions and man pages are generated from these definitions.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -129,7 +129,7 @@ pub enum Command {
     },
 }
 
-/// A list of CPUs. Two consecutive commas are an error, because the intention is unclear.
+/// A list of CPUs. Two consecutive commas are an error, because it is unclear what the user meant.
 fn cpu_list(text: &str) -> Result<CpuList, String> {
     if text.contains(',') && text.split(',').any(|part| part.trim().is_empty()) {
         return Err("a number is missing next to a comma; use a list such as 0-3,8".to_owned());
@@ -167,11 +167,11 @@ pub struct Run {
     pub forms: WakeupForms,
 }
 
-/// Maximum number of wake-ups of a thread, limited by memory.
+/// Maximum number of wake-ups per thread, to limit memory use.
 const MOST_WAKEUPS: f64 = 2e7;
 
 impl Run {
-    /// The first given option that applies only to wake-ups, if any.
+    /// The first specified option that applies only to wake-ups, if any.
     pub fn about_wakeups(&self) -> Option<&'static str> {
         let given = [
             (self.forms.cyclictest, "--cyclictest"),
@@ -194,7 +194,7 @@ impl Run {
         }
     }
 
-    /// Rejects the format of a result that is not measured, and too many wake-ups.
+    /// Rejects an output format for wake-ups that are not measured, and rejects too many wake-ups.
     fn check(&self) -> Result<(), Failure> {
         let wakeups = self.wakeups();
         let count = wakeups.seconds.unwrap_or(0.0) * 1e9 / f64::from(wakeups.interval_ns);
@@ -299,7 +299,7 @@ impl Out {
         asked.into_iter().find_map(|(asked, form)| asked.then_some(form))
     }
 
-    /// The format of the file of --output.
+    /// The format of the file specified with `--output`.
     pub fn form_of_file(&self) -> Form {
         self.form().unwrap_or(self.output.as_deref().map_or(Form::Json, Form::of_file))
     }

@@ -10,7 +10,7 @@ use report::view::Form;
 use crate::failure::Failure;
 use crate::options::{Color, Out};
 
-/// Width without a terminal, suitable for mails and tickets.
+/// The width if the output is not a terminal, suitable for e-mail and tickets.
 const DEFAULT_WIDTH: usize = 80;
 
 /// Maximum width; wider lines are not easier to read.
@@ -44,7 +44,8 @@ fn plain(text: String, file: impl IsTerminal) -> String {
 /// Maximum length of an error message: a few lines.
 const MOST_COMPLAINT: usize = 2_000;
 
-/// Writes an error to standard error. Text from a file or flag cannot affect the terminal; write failures are ignored.
+/// Writes an error to standard error. Control characters in text from a file or flag cannot affect the terminal. Write
+/// failures are ignored.
 pub fn complain(words: &str) {
     let short: String = words.chars().take(MOST_COMPLAINT).collect();
     let safe = plain(report::terminal::safe(&short), io::stderr());

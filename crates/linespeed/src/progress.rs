@@ -1,4 +1,5 @@
-//! Progress on standard error: on a terminal, a bar with the remaining time; lines with `--verbose`; otherwise nothing.
+//! Progress on standard error: a bar with the remaining time on a terminal, one line per step with `--verbose`, and
+//! otherwise nothing.
 
 use std::io::IsTerminal;
 use std::time::Instant;
@@ -28,7 +29,7 @@ impl<'a> Shown<'a> {
     pub fn new(out: &'a Out, name: &str, seconds: f64) -> Self {
         let bar = (std::io::stderr().is_terminal() && !out.quiet_output).then(|| {
             let bar = ProgressBar::new((seconds * 1000.0) as u64);
-            // Redraws rarely, and only if something changed, because drawing disturbs the measurement.
+            // The bar is redrawn rarely, and only if something changed, because drawing disturbs the measurement.
             bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(4));
             if let Ok(style) = ProgressStyle::with_template("{prefix:>15} [{bar:30}] {msg}") {
                 bar.set_style(style.progress_chars("=> "));
@@ -44,7 +45,7 @@ impl<'a> Shown<'a> {
         output::verbose(self.out, words);
     }
 
-    /// Called before the first run of a command, with the expected time of all runs.
+    /// Called before the first run of a command, with the expected total time of all runs.
     pub fn begin_runs(&mut self, seconds: f64) {
         if let Some(bar) = &self.bar {
             bar.set_length((seconds * 1000.0) as u64);
@@ -60,7 +61,7 @@ impl<'a> Shown<'a> {
     }
 
     fn show(&self, done: f64) {
-        // Nothing is shown until the time of all runs is known.
+        // Nothing is shown until the total time of all runs is known.
         if let Some(bar) = self.bar.as_ref().filter(|bar| bar.length() > Some(0)) {
             let total = bar.length().unwrap_or(0) as f64 / 1000.0;
             bar.set_message(format!("{:.0} s left", (total - done).max(0.0)));

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::options::Options;
 use crate::{files, output};
 
-/// The root account, whose name does not identify a person.
+/// The name of the root account, which does not identify a person.
 const ROOT: &str = "root";
 
 /// Pseudonyms that include the current user; `None` if names are not removed.
@@ -46,7 +46,8 @@ pub fn end(options: &Options, pseudonyms: &Pseudonyms) {
     }
 }
 
-/// The names shown for files, machines and records in results of many records: their own names, or pseudonyms.
+/// The names shown for files, machines and records in results that cover many records: their own names, or
+/// pseudonyms.
 pub fn names(options: &Options) -> Result<Names, Failure> {
     Ok(begin(options)?.map_or(Names::Own, |pseudonyms| Names::Pseudonyms(pseudonyms.into())))
 }

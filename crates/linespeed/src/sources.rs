@@ -16,7 +16,7 @@ pub fn say_note(source: &Source, out: &Out) {
     source.note.iter().for_each(|note| crate::output::notice(out, note));
 }
 
-/// Reads every argument. `prepare` drops the unneeded parts of each record.
+/// Reads the records of all arguments. `prepare` drops the unneeded parts of each record.
 pub fn read_all(arguments: &[String], prepare: impl Fn(&mut Record)) -> Result<Vec<Source>, Failure> {
     let read = |argument: &String| {
         let mut source = read(argument)?;
@@ -45,7 +45,7 @@ pub fn read(argument: &str) -> Result<Source, Failure> {
     Ok(Source { name, from: path.to_string_lossy().into_owned(), record: file(&path)?, note: None })
 }
 
-/// The argument that refers to a record saved here: only its name, if that suffices.
+/// The argument that refers to a record in the state directory: only the record's name, if that suffices.
 pub fn name_of(path: &Path) -> String {
     let stem = path.file_stem().map(|stem| visible(Path::new(stem)));
     let finds = |stem: &String| store::find(&os::places::state_folders(), stem).as_deref() == Some(path);
@@ -59,7 +59,7 @@ pub fn locate(argument: &str) -> PathBuf {
     known.unwrap_or(path)
 }
 
-/// A record's file; `-` is standard input, `reference:NAME` a built-in reference machine.
+/// Reads a record from its file; `-` is standard input, and `reference:NAME` is a built-in reference machine.
 fn file(path: &Path) -> Result<Record, Failure> {
     if let Some(name) = path.to_str().and_then(|path| path.strip_prefix(reference::PREFIX)) {
         let machine = reference_machine(name)?;
@@ -79,7 +79,7 @@ fn file(path: &Path) -> Result<Record, Failure> {
     Record::read_within(from, memory_left()).map_err(|error| refused(&error.to_string()))
 }
 
-/// Memory that this process may still allocate, bytes.
+/// The amount of memory that this process may still allocate, bytes.
 fn memory_left() -> u64 {
     let of_machine = machine::memory_left(&machine::Root::live()).unwrap_or(u64::MAX);
     of_machine.min(os::address_space_left().unwrap_or(u64::MAX))
@@ -92,7 +92,7 @@ pub fn reference_machine(name: &str) -> Result<&'static reference::Machine, Fail
 
 /// Maximum number of suggestions for an unknown reference machine, so that they fit on a line.
 const MOST_MEANT: usize = 4;
-/// Maximum number of characters shown of an unknown name.
+/// Maximum number of characters of an unknown name that are shown.
 const SHOWN_OF_NAME: usize = 40;
 
 /// The error for an unknown reference machine, with suggestions.
@@ -107,13 +107,13 @@ fn unknown_reference(name: &str) -> Failure {
     Failure::Usage(format!("no reference machine {name:?}{meant} linespeed reference lists all"))
 }
 
-/// This host's name as in its records; empty if the host has no name, which the kernel reports as `(none)`.
+/// This host's name, as it occurs in its records; empty if the host has no name, in which case the kernel reports `(none)`.
 pub fn host() -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     Some(host.trim()).filter(|host| *host != "(none)").unwrap_or_default().to_owned()
 }
 
-/// The names of a host in records: its own name, and its pseudonyms in records redacted here.
+/// The names that records may contain for a host: its own name, and its pseudonyms in records redacted on this machine.
 pub fn names_of(host: &str) -> Vec<String> {
     files::aliases().of(host)
 }
@@ -123,7 +123,7 @@ pub fn newest() -> Option<store::Newest> {
     store::newest(&os::places::state_folders(), &names_of(&host()))
 }
 
-/// The newest record of this machine: from a full run if there is one, preferably not a quick one; otherwise the one with the most metrics.
+/// The newest record of this machine: from a complete run if there is one; otherwise the one with the most metrics.
 fn this_machine() -> Result<Source, Failure> {
     let folders = os::places::state_folders();
     let Some(found) = newest() else {

@@ -10,12 +10,13 @@ use record::live::Process;
 
 use crate::processes::{Files, Processes};
 
-/// The busiest processes are sampled for this long if they use at least this many CPUs.
+/// The limits for sampling the busiest processes: the minimum number of CPUs that a process uses, the maximum number of processes,
+/// and the duration.
 const WORTH_ASKING: f64 = 0.05;
 const MOST_ASKED: usize = 3;
 const ASKED_FOR: Duration = Duration::from_millis(600);
 
-/// Processes at the beginning of a period.
+/// The processes at the beginning of a period.
 #[derive(Debug)]
 pub struct Beside {
     began: Instant,
@@ -32,7 +33,8 @@ impl Beside {
         Self { began: Instant::now(), root, files, before }
     }
 
-    /// Processes that have run since then, busiest first, excluding this process, the given processes, and the descendants of both.
+    /// The processes that have run since [`Self::begin`], busiest first, excluding this process, the given processes, and all
+    /// their descendants.
     pub fn until_now(&mut self, own: &[i32]) -> Vec<Process> {
         let now = Processes::look(&self.root, &mut self.files, &self.before);
         let own: HashSet<i32> = own.iter().copied().chain([std::process::id() as i32]).collect();
@@ -74,7 +76,7 @@ pub(crate) fn unit(root: &Root, pid: i32) -> Option<String> {
         is_id(part) || (of_systemd && !part.starts_with("session-"))
     };
     let shown = if let Some(unit) = group.rsplit('/').find(is_unit) {
-        // Container engines use the first twelve digits of the ID as a name.
+        // Container engines use the first twelve digits of the ID as a short name.
         let begin = unit.rfind('-').map_or(0, |dash| dash + 1);
         let number = unit[begin..].trim_end_matches(".scope");
         (if is_id(number) { &unit[..begin + 12] } else { unit }).to_owned()

@@ -1,5 +1,5 @@
-//! Coverage of observations on this machine: a line for each source, with the remedy if it is missing, refused or
-//! doubtful.
+//! The coverage of observations on this machine: a line for each source, with a remedy if the source is missing,
+//! refused or doubtful.
 
 use machine::Root;
 use record::{Coverage, Text, text};
@@ -8,7 +8,7 @@ use crate::look::Look;
 use crate::sources::quota;
 use crate::sources::sensors::{Heat, has_fans_or_temperatures};
 
-/// The kernel's files of another process: the first process, which exists on every machine.
+/// Files of another user's process: the first process, which exists on every machine.
 const OTHER: &str = "/proc/1";
 /// The namespace of all processes (PROC_PID_INIT_INO in linux/include/linux/proc_ns.h).
 const FIRST_NAMESPACE: &str = "pid:[4026531836]";
@@ -29,7 +29,7 @@ fn unless(what: &str, seen: bool, reason: Text) -> Coverage {
     if seen { Coverage::measured(what) } else { Coverage::impossible(what, reason) }
 }
 
-/// A line for each source, available or not, with the reason.
+/// A line for each source, with the reason if it is not available.
 pub(crate) fn of(root: &Root, found: &Found) -> Vec<Coverage> {
     let not_shown = || text!("live-not-told", "the kernel does not expose it");
     let mut all: Vec<Coverage> =
@@ -81,7 +81,7 @@ fn power(root: &Root, heat: &Heat) -> Coverage {
     }
 }
 
-/// Whether all processes of the machine are visible. The shares include the CPU time of hidden processes
+/// Whether all processes of the machine are visible. The CPU time of hidden processes is included in the shares
 /// in any case.
 fn processes(root: &Root) -> Coverage {
     let what = "processes";

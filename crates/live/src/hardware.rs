@@ -16,10 +16,10 @@ const MOST_CPUS: usize = 48;
 /// Maximum number of file descriptors needed: about nine events per CPU for the machine and again for a cgroup, and the
 /// events of memory controllers.
 const DESCRIPTORS: u64 = 2 * 9 * MOST_CPUS as u64 + 600;
-/// The share of one CPU that reading each kind may use.
+/// The share of one CPU that may be used for reading each kind of counter.
 const SHARE: f64 = 0.0003;
 
-/// The name in coverage.
+/// The name used in the coverage.
 const CORES: &str = "IPC and top-down";
 const CORES_OF_GROUP: &str = "IPC and top-down of the cgroup";
 const TRAFFIC: &str = "memory traffic";
@@ -33,7 +33,7 @@ struct OfCpus {
     pace: Pace,
 }
 
-/// Counters of memory controllers: their counts at the last reading, and the displayed traffic.
+/// Counters of memory controllers, with their counts at the last reading and the traffic that is displayed.
 #[derive(Debug)]
 struct OfMemory {
     counters: Uncore,
@@ -80,7 +80,7 @@ impl Hardware {
     pub(crate) fn open(root: &Root, cpus: &CpuList) -> (Self, Vec<Coverage>) {
         let (mut all, mut coverage) = (Self::default(), Vec::new());
         if root.is_live() {
-            // Without room for these counters, the others would also fail.
+            // If the limit of open files is too low for these counters, opening the others would also fail.
             os::raise_file_limit(DESCRIPTORS);
             match OfCpus::open(cpus, None) {
                 Ok(counters) => {
@@ -116,14 +116,14 @@ impl Hardware {
     }
 
     /// Counts the tasks of this cgroup separately from now on; `folder` is its directory in the hierarchy that the kernel uses for
-    /// counting, if that hierarchy is mounted. Returns a new remark.
+    /// counting, if that hierarchy is mounted. Returns a remark if there is a new one.
     pub(crate) fn count_group(
         &mut self,
         root: &Root,
         folder: Option<String>,
         cpus: &CpuList,
     ) -> Option<Coverage> {
-        // If whole CPUs cannot be counted, that was already reported.
+        // If entire CPUs cannot be counted, this has already been reported.
         self.machine.as_ref()?;
         let Some(folder) = folder else {
             let reason = text!("no perf_event cgroup hierarchy is mounted");

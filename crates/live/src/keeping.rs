@@ -1,4 +1,4 @@
-//! A saved recording, whose record is written periodically, so that an abnormal end loses little.
+//! A periodically saved recording, so that little is lost if linespeed ends abnormally.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ pub struct Keeping {
     pub coverage: Vec<Coverage>,
     record: Record,
     began: Instant,
-    /// Time for which the machine was suspended since then, s.
+    /// Time for which the machine was suspended since the recording began, s.
     asleep: f64,
     written: Instant,
 }
@@ -30,7 +30,7 @@ impl Keeping {
         record.machine = found.machine;
         record.conditions.before = found.snapshot;
         record.coverage = found.coverage;
-        // Readers of the file see this during the recording, or if linespeed was killed.
+        // This is what the file contains during the recording, or if linespeed was killed.
         record.ended = Ended::Failed { reason: "saved during the recording".to_owned() };
         let now = Instant::now();
         let watch = Watch { of, ..Watch::default() };
@@ -48,7 +48,7 @@ impl Keeping {
     /// Adds the interval that ends now, with its verdict.
     pub fn push(&mut self, interval: &Interval, bound: Option<&Bound>) {
         let after = self.watch.moments.last().map_or(0.0, |last| last.at + last.interval.seconds);
-        // Includes the time for which the machine was suspended, to match the time of day.
+        // The time for which the machine was suspended is included, so that the offset matches the time of day.
         self.asleep += interval.suspended.unwrap_or(0.0);
         let at = self.began.elapsed().as_secs_f64() + self.asleep - interval.seconds;
         self.watch.push(at.max(after), interval, bound);

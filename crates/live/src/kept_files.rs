@@ -1,4 +1,4 @@
-//! Files of /proc that stay open between reads, because opening one costs several times as much as reading it.
+//! Files in /proc that stay open between reads, because opening a file takes several times as long as reading it.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -9,10 +9,10 @@ use machine::Root;
 
 /// Maximum number of files of one kind to keep open, a quarter of the usual limit of a process; others are opened each time.
 pub(crate) const MOST_OPEN: usize = 256;
-/// Bytes per read: all of `/proc/PID/stat`, some 50 numbers and a name of 15 bytes.
+/// Bytes per read: enough for all of `/proc/PID/stat`, which contains about 50 numbers and a name of at most 15 bytes.
 const PIECE: usize = 4096;
 
-/// The open files, by a number that the caller assigns.
+/// The open files, each identified by a number that the caller assigns.
 #[derive(Debug, Default)]
 pub(crate) struct KeptFiles {
     open: HashMap<i32, File>,
@@ -21,9 +21,9 @@ pub(crate) struct KeptFiles {
 }
 
 impl KeptFiles {
-    /// The current contents of the file; if its process has exited, the contents of the file now at `path`.
+    /// The current contents of the file; if its process has exited, the contents of the file that is now at `path`.
     pub(crate) fn text(&mut self, root: &Root, key: i32, path: &str) -> Option<String> {
-        // The files of a captured tree may be replaced.
+        // The files of a captured tree may be replaced between reads.
         if !root.is_live() {
             return root.text(path);
         }
@@ -51,20 +51,21 @@ impl KeptFiles {
         }
     }
 
-    /// Like [`Self::text`], for a file that is or can be kept open: as long as the file can be read, it belongs to the same process.
+    /// Like [`Self::text`], but only for a file that is or can be kept open. As long as an open file can be read, it belongs to the
+    /// same process.
     pub(crate) fn kept_text(&mut self, root: &Root, key: i32, path: &str) -> Option<(String, bool)> {
         let known = self.open.contains_key(&key);
         let text = self.text(root, key, path)?;
         self.open.contains_key(&key).then_some((text, known))
     }
 
-    /// Closes all other files.
+    /// Closes all files for which `keep` returns false.
     pub(crate) fn retain(&mut self, keep: impl Fn(i32) -> bool) {
         self.open.retain(|key, _| keep(*key));
     }
 }
 
-/// The complete contents of a file from its beginning: a single read from /proc may return only a part.
+/// The complete contents of a file. A single read from /proc may return only a part of them.
 fn read_whole(file: &File) -> io::Result<Vec<u8>> {
     let (mut bytes, mut piece) = (Vec::new(), [0; PIECE]);
     loop {

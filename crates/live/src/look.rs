@@ -1,4 +1,4 @@
-//! One reading of a machine's counters, and the growth between two readings.
+//! One reading of a machine's counters, and the increase between two readings.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use crate::sources::cpu_times::{Stat, grown};
 use crate::sources::numa::Pages;
 use crate::sources::quota::Quotas;
 
-/// Kinds of pressure, by their files.
+/// Kinds of pressure, named as their files.
 const PRESSURE: [&str; 3] = ["cpu", "io", "memory"];
 
 /// Shorter suspensions are ignored, because the two clocks that show them are not read simultaneously.
@@ -29,7 +29,7 @@ pub(crate) struct Look {
     suspended: Duration,
     stat: Option<Stat>,
     vmstat: Vec<(&'static str, u64)>,
-    /// Page counters, if there are several nodes.
+    /// Page counters, which are read if there are several nodes.
     pages: Option<Pages>,
     pressure: [Option<u64>; 3],
     clocks: Clocks,
@@ -74,7 +74,7 @@ impl Look {
         self.pressure.iter().any(Option::is_some)
     }
 
-    /// Other sources in /proc and whether they are available, by their names in the coverage.
+    /// The other sources in /proc, by their names in the coverage, and whether each is available.
     pub(crate) fn shown(&self) -> impl Iterator<Item = (&'static str, bool)> {
         let all = [
             ("CPU times", Some(self.stat.is_some())),
@@ -86,7 +86,7 @@ impl Look {
 
     /// The activity from this reading to `now`.
     pub(crate) fn until(&self, now: &Self, root: &Root) -> Interval {
-        // From the clock that, like the kernel's counts, stops while the machine is suspended.
+        // The duration is measured with a clock that, like the kernel's counts, stops while the machine is suspended.
         let seconds = (now.at - self.at).as_secs_f64().max(1e-9);
         let suspended = now.suspended.saturating_sub(self.suspended);
         let none = Stat::default();

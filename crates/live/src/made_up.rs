@@ -2,7 +2,7 @@
 
 use machine::Root;
 
-/// A tree that is removed when dropped.
+/// A tree whose directory is removed when the value is dropped.
 pub(crate) struct Tree(tempfile::TempDir);
 
 impl Tree {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// The time at which work may be done again.
+/// Determines when the work may be done again.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     /// The share of one CPU that may be used for the work.
@@ -22,7 +22,8 @@ impl Pace {
         if !must && self.next.is_some_and(|next| from < next) {
             return None;
         }
-        // Based on CPU time: if other processes use the CPU, the work takes longer but does not cost more.
+        // This is based on CPU time: if other processes use the CPU, the work takes longer but does not cost
+        // more.
         let cpu = || os::thread_cpu_ns().unwrap_or(0.0);
         let before = cpu();
         let done = work();

@@ -31,8 +31,8 @@ pub(crate) struct Probes {
 }
 
 impl Probes {
-    /// Probes these nodes, provided that this process may allocate memory on them. Latency is not available without
-    /// cache-line flushes or free memory.
+    /// Probes these nodes, provided that this process may allocate memory on them. Latency cannot be probed if this
+    /// process cannot flush cache lines or if there is no free memory.
     pub(crate) fn new(nodes: &[Node], allowed: &CpuList) -> Self {
         let own = |node: &Node| node.cpus.iter().filter(|cpu| allowed.contains(*cpu)).collect::<CpuList>();
         let probed = nodes.iter().filter(|node| node.allowed && !own(node).is_empty()).take(MOST_NODES);
@@ -64,8 +64,9 @@ impl Probes {
         self.late_us.push(late.as_secs_f64() * 1e6);
     }
 
-    /// Reads the clock, and probes the memory of each node once. After a sleep, the first microseconds are a tenth slower, because code is loaded
-    /// from memory and interrupts finish. Therefore, the best of several readings counts, as in a measurement.
+    /// Reads the clock, and probes the memory of each node once. In the first microseconds after a sleep, the core
+    /// is 10 % slower, because code is loaded from memory and interrupts finish. The best of several readings is
+    /// therefore used, as in a measurement.
     pub(crate) fn hear_memory(&mut self) {
         self.clocks.push(look_at_clock());
         let several = self.nodes.len() > 1;
@@ -77,7 +78,7 @@ impl Probes {
             one.readings.extend(one.probe.read());
         }
         if let Some(home) = home {
-            // The process may be allowed fewer CPUs than before, which is not an error of the recording.
+            // This fails if the process may now use fewer CPUs than before, which does not affect the recording.
             let _ = pin::bind_thread(0, &home);
         }
     }

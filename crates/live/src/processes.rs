@@ -14,32 +14,32 @@ use crate::kept_files::{KeptFiles, MOST_OPEN};
 pub(crate) const MOST_NAMED: usize = 8;
 /// Maximum number of processes stored between two scans; others are ignored.
 const MOST_KEPT: usize = 200_000;
-/// Maximum number of ended processes stored until the end of an interval.
+/// Maximum number of exited processes that are stored until the end of an interval.
 const MOST_ENDED: usize = 1000;
 /// Scheduling policies with a real-time priority (sched(7)): FIFO, round robin, deadline.
 const REAL_TIME: [u64; 3] = [1, 2, 6];
-/// After this many scans, the list of processes is read again even if no process seems to have started, because a
+/// After this many scans, the list of processes is read again even if no process seems to have started, because an existing
 /// process may have become visible.
 const LISTED_FOR: u32 = 30;
 
-/// State stored between scans to make them cheap. Checking a process that slept takes a third of the time of reading
-/// its accounting; listing all processes takes as long as reading the accounting of a third of them.
+/// State that is stored between scans to make them cheap. Checking that a process has slept takes a third of the time needed
+/// to read its accounting. Listing all processes takes as long as reading the accounting of a third of them.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
     /// `/proc/PID/stat`.
     accounts: KeptFiles,
-    /// `/proc/PID/schedstat` of single-threaded processes: while it is unchanged, so is the accounting.
+    /// `/proc/PID/schedstat` of single-threaded processes. While this file is unchanged, the accounting is unchanged as well.
     turns: KeptFiles,
     /// The text of each schedstat file at the last scan.
     last_turns: HashMap<i32, String>,
-    /// The existing processes, and the last PID assigned at that time.
+    /// The processes in the last list, and the last PID that had been assigned when the list was read.
     listed: Vec<i32>,
     last_given: Option<String>,
     looks: u32,
 }
 
 impl Files {
-    /// Raises the limit of open files to the number kept open, as far as allowed.
+    /// Raises the limit of open files to the number of files that are kept open, as far as this is allowed.
     pub(crate) fn with_room() -> Self {
         os::raise_file_limit(2 * MOST_OPEN as u64);
         Self::default()
@@ -47,7 +47,8 @@ impl Files {
 
     /// The listed processes, some of which may have ended.
     fn list(&mut self, root: &Root) -> &[i32] {
-        // The 4711 of `0.00 0.01 0.05 3/512 4711`; read before the list, so that later processes count as new.
+        // The 4711 of `0.00 0.01 0.05 3/512 4711`. It is read before the list, so that processes that start later count as
+        // new.
         let loadavg = if root.is_live() { root.text("/proc/loadavg") } else { None };
         let given = loadavg.and_then(|text| Some(text.split_ascii_whitespace().nth(4)?.to_owned()));
         self.looks += 1;
@@ -58,12 +59,12 @@ impl Files {
         &self.listed
     }
 
-    /// The account of a process until now; `before` is the account at the last scan.
+    /// The accounting of a process until now; `before` is its accounting at the last scan.
     fn account(&mut self, root: &Root, pid: i32, before: Option<&Stat>) -> Option<Stat> {
         if let Some(before) = before.filter(|before| before.threads == 1)
             && let Some((turns, known)) = self.turns.kept_text(root, pid, &format!("/proc/{pid}/schedstat"))
         {
-            // Only for a file that was open at the last scan and therefore belongs to the same process.
+            // This is valid only for a file that was open at the last scan and therefore belongs to the same process.
             if known && self.last_turns.get(&pid) == Some(&turns) {
                 return Some(before.clone());
             }
@@ -77,7 +78,7 @@ impl Files {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Processes {
     there: HashMap<i32, Stat>,
-    /// The last accounts of processes that exited since the interval began.
+    /// The last accounting of each process that has exited since the interval began.
     ended: Vec<(i32, Stat)>,
 }
 
@@ -101,7 +102,7 @@ impl Processes {
         self.there.get(&pid)
     }
 
-    /// Takes over exited processes from the previous scan of the same interval.
+    /// Copies the exited processes from the previous scan of the same interval.
     pub(crate) fn remember_ended(&mut self, mut before: Self) {
         self.ended = std::mem::take(&mut before.ended);
         let there = &self.there;
@@ -116,15 +117,15 @@ impl Processes {
         self.ended.clear();
     }
 
-    /// The processes with the most CPU time from this scan to `now`, busiest first; an ended process counts up to its
-    /// last scan. `is_own` selects processes to omit.
+    /// The processes with the most CPU time from this scan to `now`, busiest first. For a process that has exited, the CPU
+    /// time up to its last scan counts. `is_own` selects processes to omit.
     pub(crate) fn busiest_until(&self, now: &Self, is_own: impl Fn(i32) -> bool) -> Vec<Process> {
         let mut all: Vec<Process> = Vec::new();
         let of_manual = |policy: &str| format!("SCHED_{}", policy.to_uppercase());
         let there = now.there.iter().map(|(pid, account)| (pid, account, false));
         let ended = now.ended.iter().map(|(pid, account)| (pid, account, true));
         for (pid, after, ended) in there.chain(ended).filter(|(pid, ..)| !is_own(**pid)) {
-            // An earlier process is distinguished from a new process with the same PID; all CPU time of a new process counts.
+            // A new process may have the PID of an earlier one. All CPU time of a new process counts.
             let (user, system) = after.seconds_since(self.there.get(pid));
             if user + system > 0.0 {
                 all.push(Process {

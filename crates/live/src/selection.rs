@@ -1,4 +1,4 @@
-//! The selected processes of a machine: by PID, or those of a cgroup, a systemd unit or a container.
+//! The selected processes of a machine: selected by PID, or all processes of a cgroup, a systemd unit or a container.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -58,7 +58,7 @@ impl fmt::Display for Selection {
 }
 
 impl Selection {
-    /// The current PIDs. Processes selected by PID are not searched for.
+    /// The current PIDs. If processes were selected by PID, these PIDs are returned without a search.
     pub fn find(&self, root: &Root) -> Result<Vec<i32>, SelectionError> {
         match self {
             Selection::Processes(pids) => Ok(pids.clone()),
@@ -72,7 +72,7 @@ impl Selection {
         let folders = self.folders(root).ok()?;
         let name = below_mount(root, folders.first()?).trim_start_matches('/');
         let own = Cgroups::read(root);
-        // A separate hierarchy takes precedence over the unified one.
+        // A separate `perf_event` hierarchy takes precedence over the unified one.
         let top = own.top("perf_event", Version::V1).or_else(|| own.top("perf_event", Version::V2))?;
         Some(format!("{top}/{name}")).filter(|folder| root.exists(folder))
     }
@@ -151,7 +151,7 @@ fn processes_below(root: &Root, folder: &str) -> Vec<i32> {
     let mut pids = Vec::new();
     walk(root, vec![folder.to_owned()], MOST_FOLDERS, |folder| {
         let text = root.text(&format!("{folder}/cgroup.procs")).unwrap_or_default();
-        // 0 is a process of another pid namespace.
+        // 0 stands for a process in another PID namespace.
         pids.extend(text.lines().filter_map(|line| line.parse::<i32>().ok()).filter(|pid| *pid > 0));
         true
     });

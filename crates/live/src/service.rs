@@ -41,7 +41,7 @@ pub enum ServiceError {
 /// The activity of the selected processes in an interval.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Done {
-    /// Measurements as for a command that ran for this long.
+    /// The same measurements as for a command that ran for this long.
     pub(crate) measurements: Vec<Measurement>,
     /// The threads with the most CPU time.
     pub(crate) threads: Vec<Thread>,
@@ -61,7 +61,7 @@ impl Service {
         Ok(service)
     }
 
-    /// The numbers of the processes.
+    /// The PIDs of the processes.
     pub(crate) fn pids(&self) -> Vec<i32> {
         self.watching.processes().map(|one| one.pid).collect()
     }
@@ -90,8 +90,8 @@ impl Service {
         &self.selection
     }
 
-    /// Searches for the processes again, because processes come and go. Processes that exited after being listed are
-    /// dropped.
+    /// Searches for the processes again, because processes start and exit. Processes that exited after they were listed
+    /// are dropped.
     pub fn refresh(&mut self, root: &Root) -> Result<(), ServiceError> {
         let pids = self.selection.find(root).map_err(ServiceError::Selection)?;
         // A cgroup may have thousands of processes, and few of them start or exit in an interval.
@@ -127,7 +127,7 @@ impl Service {
             name: visible(Path::new(&thread.name)),
             cpu: thread.on_cpu_ns as f64 / 1e9,
             runnable: thread.runnable_ns as f64 / 1e9,
-            // The readings of a thread begin and end at slightly different times than the interval.
+            // The readings of a thread begin and end at slightly different times from the interval.
             blocked: (thread.blocked_ns as f64 / 1e9).min(wall),
             state: thread.state.to_string(),
         });
@@ -152,7 +152,7 @@ impl Service {
     }
 }
 
-/// CPU time and waits of processes, from their counts in an interval of this many seconds.
+/// The CPU time and the waits of the processes, from their counts in an interval of this many seconds.
 pub(crate) fn times(done: &Done, seconds: f64) -> record::live::Service {
     let measurements = &done.measurements;
     let states = measurements.iter().filter(|m| m.metric == metrics::WORKLOAD_CPU_TIME);
@@ -172,7 +172,7 @@ pub(crate) fn times(done: &Done, seconds: f64) -> record::live::Service {
 }
 
 impl Done {
-    /// Takes the throttling of these processes by their cgroup's quota from an interval of the whole machine.
+    /// Copies the throttling of these processes by their cgroup's quota from an interval of the whole machine.
     pub(crate) fn take_quota(&mut self, interval: &Interval, root: &Root) {
         let Some(throttled) = &interval.throttled else { return };
         let is_of = |pid: &i32| {

@@ -27,8 +27,8 @@ use measure::accesses::{Accesses, Hierarchy};
 const BETWEEN: Duration = Duration::from_millis(100);
 /// The memory probe runs at every other sample: five readings per second, with 256 loads each.
 const MEMORY_EVERY: u64 = 2;
-/// The share of one CPU that each of these may use: the scan of all processes at the end of an interval, threads, schedstat, sensors,
-/// numa_maps, and process scans within an interval, which find short-lived processes and select the processes to sample.
+/// The share of one CPU that each of the following may use: the scan of all processes at the end of an interval; threads; schedstat;
+/// sensors; numa_maps; and the process scans within an interval, which find short-lived processes and select the processes to sample.
 const SHARES: [f64; 6] = [0.001, 0.0007, 0.0003, 0.0003, 0.0002, 0.0002];
 /// The number of processes whose threads are sampled.
 const WATCHED: usize = 4;
@@ -60,14 +60,14 @@ pub struct Watch {
     sensors: Sensors,
     hardware: Hardware,
     accesses: Accesses,
-    /// Share of the watched processes' pages that are far from their threads.
+    /// The share of the observed processes' pages that are on other nodes than their threads.
     held: Option<f64>,
     paces: [Pace; 6],
     own_ns: f64,
 }
 
-/// Maximum number of processes per interval with results from samples, and the minimum share of all CPUs for each: analyzing one process
-/// takes as long as analyzing all.
+/// Maximum number of processes per interval whose samples are analyzed separately, and the minimum share of all CPUs that each must use.
+/// Analyzing one process takes as long as analyzing all of them together.
 const SAMPLED: usize = 3;
 const WORTH_SAMPLES: f64 = 0.1;
 
@@ -138,7 +138,7 @@ impl Watch {
                     self.probes.hear_memory();
                 }
                 samples += 1;
-                // If thousands of processes start per second, the records of their starts fill the buffers.
+                // If thousands of processes start per second, the records of these starts fill the buffers.
                 self.accesses.take();
             }
             runnable.extend(self.loadavg.text(&self.root, 0, "/proc/loadavg").as_deref().and_then(running));
@@ -146,7 +146,7 @@ impl Watch {
             let Self { threads, paces, .. } = self;
             paces[1].run(false, || threads.tick());
             let now = Instant::now();
-            // If it is more than one interval late, the samples planned in the meantime are skipped.
+            // If sampling is more than one sampling interval late, the samples that were due in the meantime are skipped.
             next = next.max(now.checked_sub(BETWEEN).unwrap_or(now));
             if now >= until || stop.signal().is_some() {
                 break;
@@ -183,7 +183,7 @@ impl Watch {
         stop: &Stop,
     ) -> (Interval, Option<Vec<Measurement>>) {
         let Some(service) = service else { return (self.watch(length, last, stop), None) };
-        // A restarted container may have another group.
+        // After a restart, a container may have another cgroup.
         self.count_group(Some(&*service));
         let (mut interval, done) = std::thread::scope(|scope| {
             let beside = std::thread::Builder::new().spawn_scoped(scope, || service.watch(length, stop)).ok();
@@ -208,7 +208,7 @@ impl Watch {
         (interval, Some(done.measurements))
     }
 
-    /// Scans all processes if allowed or required; from then on, the threads of the busiest processes are sampled.
+    /// Scans all processes if this is allowed or required; from then on, the threads of the busiest processes are sampled.
     fn find_busiest(&mut self, pace: usize, must: bool) {
         let before = self.scan.as_ref().unwrap_or(&self.processes);
         let Some(mut now) =
@@ -254,7 +254,7 @@ impl Watch {
             let now = (Instant::now(), Heat::look(root, cpus));
             *sensors = heat.1.until(&now.1, root, (now.0 - heat.0).as_secs_f64());
             if interval.suspended.is_some() {
-                // Energy counters may restart, which looks like a wrap.
+                // Energy counters may have restarted during the suspension, which looks like a wrap-around.
                 sensors.watts = None;
             }
             *heat = now;
@@ -291,7 +291,7 @@ impl Watch {
         interval.times.share(interval.times.busy())
     }
 
-    /// A direct reading of the probe: current memory latency, ns, over this many readings.
+    /// Reads the probe directly: the current memory latency, ns, from this many readings.
     pub fn listen(&mut self, readings: usize, between: Duration, stop: &Stop) -> Option<f64> {
         for _ in 0..readings {
             if stop.signal().is_some() {
@@ -319,7 +319,7 @@ fn run_queue_delay(root: &Root) -> Option<(Instant, u64)> {
     Some((Instant::now(), delay))
 }
 
-/// Number of threads that run or are ready, without this thread: the 3 in `0.00 0.01 0.05 3/512 4711`.
+/// Number of threads that run or are ready to run, except this one: the 3 in `0.00 0.01 0.05 3/512 4711`.
 fn running(loadavg: &str) -> Option<f64> {
     let running: u64 = loadavg.split_ascii_whitespace().nth(3)?.split_once('/')?.0.parse().ok()?;
     Some(running.saturating_sub(1) as f64)

@@ -1,6 +1,6 @@
-//! Caches with the CPUs that share them, from `/sys/devices/system/cpu/cpuN/cache/indexK`
-//! (Documentation/ABI/testing/sysfs-devices-system-cpu of the kernel). Each cache is read and listed once,
-//! from the first of the CPUs that share it.
+//! Caches, each with the CPUs that share it, from `/sys/devices/system/cpu/cpuN/cache/indexK`
+//! (Documentation/ABI/testing/sysfs-devices-system-cpu of the kernel). Each cache is read and listed once, from the
+//! first of the CPUs that share it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -75,12 +75,13 @@ struct Reader<'a> {
     notes: Notes,
     /// The CPUs that already have a cache of this level and kind.
     taken: HashMap<(u32, CacheKind), HashSet<u32>>,
-    /// The actual number of ways, by size, line size and reported number of ways.
+    /// The actual number of ways of each kind of cache, by its size, line size and reported number of ways.
     ways: HashMap<(u64, u32, u32), u32>,
 }
 
 impl Reader<'_> {
-    /// The cache `index` of `cpu`, with all sharing CPUs that do not yet have a cache of this level and kind.
+    /// The cache with this index in the directory of `cpu`, and all CPUs that share it and do not yet have a cache of
+    /// this level and kind.
     fn cache(&mut self, cpu: u32, index: u32) -> Option<Cache> {
         let folder = format!("{CPUS}/cpu{cpu}/cache/index{index}");
         let level = self.file(&folder, "level", |text| {
@@ -90,7 +91,7 @@ impl Reader<'_> {
         let cpus = self.sharers(cpu, &folder, level, kind)?;
         let bytes = self.file(&folder, "size", bytes).filter(|bytes| *bytes > 0);
         let line = self.file(&folder, "coherency_line_size", count).filter(|line| *line > 0);
-        // 0 ways: unknown to the kernel, or fully associative.
+        // 0 ways means that the kernel does not know the number, or that the cache is fully associative.
         let ways = self.file(&folder, "ways_of_associativity", count).filter(|ways| *ways > 0);
         let ways = match (bytes, line, ways) {
             (Some(bytes), Some(line), Some(ways)) => Some(self.true_ways(&folder, (bytes, line, ways))),
@@ -99,8 +100,8 @@ impl Reader<'_> {
         Some(Cache { level, kind, bytes, line, ways, cpus })
     }
 
-    /// The number of ways computed from size, line size and number of sets. The firmware's field may be too small for
-    /// the actual number: the last level of Kunpeng 920 has 2,048 sets of 128 ways but reports 15.
+    /// The number of ways, computed from the size, the line size and the number of sets. The firmware's field may be
+    /// too small for the actual number: the last level of Kunpeng 920 has 2,048 sets of 128 ways but reports 15.
     fn true_ways(&mut self, folder: &str, shape: (u64, u32, u32)) -> u32 {
         if let Some(known) = self.ways.get(&shape) {
             return *known;
@@ -153,7 +154,7 @@ impl Reader<'_> {
     }
 }
 
-/// The kind of contents of a cache.
+/// What a cache contains: data, instructions or both.
 fn kind(text: &str) -> Option<CacheKind> {
     match text {
         "Data" => Some(CacheKind::Data),
@@ -163,7 +164,7 @@ fn kind(text: &str) -> Option<CacheKind> {
     }
 }
 
-/// A size in the kernel's format: `48K`; `M` and `G` are also accepted.
+/// Parses a size in the kernel's format, such as `48K`; `M` and `G` are also accepted.
 fn bytes(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let scale: u64 = match &text[digits.len()..] {
@@ -176,7 +177,7 @@ fn bytes(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(scale).filter(|bytes| *bytes <= MAX_BYTES)
 }
 
-/// A line size or a number of ways.
+/// Parses a line size or a number of ways.
 fn count(text: &str) -> Option<u32> {
     text.parse().ok().filter(|number| *number <= 65_536)
 }

@@ -1,10 +1,10 @@
 //! The locations of this process's cgroups, from `/proc/self/cgroup` (the group in each hierarchy) and
-//! `/proc/self/mountinfo` (the mount point of each hierarchy), for version 1, version 2 and hybrid setups (cgroups(7)).
+//! `/proc/self/mountinfo` (the mount point of each hierarchy), for cgroup v1, cgroup v2 and hybrid setups (cgroups(7)).
 
 use crate::root::Root;
 use crate::text::unescape;
 
-/// The version of a hierarchy.
+/// The cgroup version of a hierarchy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
     /// One hierarchy for one or a few controllers.
@@ -17,14 +17,14 @@ pub enum Version {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cgroups {
     hierarchies: Vec<Hierarchy>,
-    /// Whether `/proc/self/cgroup` lists a group: a hierarchy that is not mounted here may then still set limits.
+    /// Whether `/proc/self/cgroup` lists a group. If so, a hierarchy that is not mounted here may still set limits.
     named: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Hierarchy {
     version: Version,
-    /// Version 1: the controllers; version 2: empty.
+    /// The controllers in cgroup v1; empty in cgroup v2.
     controllers: Vec<String>,
     /// The directory of the process's own group, then of each parent up to the mount point of the hierarchy.
     folders: Vec<String>,
@@ -34,9 +34,9 @@ struct Hierarchy {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Mount {
     version: Version,
-    /// Version 1: the controllers, from the options of the superblock.
+    /// In cgroup v1, the controllers, from the options of the superblock.
     options: Vec<String>,
-    /// The mounted group, `/` for the whole hierarchy.
+    /// The group that is mounted; `/` for the entire hierarchy.
     group: String,
     /// The mount point.
     point: String,
@@ -65,7 +65,7 @@ const QUOTED: [(Version, &str, &[&str]); 3] = [
 const MAX_DEPTH: usize = 64;
 
 impl Cgroups {
-    /// Finds the cgroups. The result is empty if no hierarchy is mounted or procfs lacks the information.
+    /// Finds the cgroups. There are none if no hierarchy is mounted or if procfs lacks the information.
     pub fn read(root: &Root) -> Self {
         if root.is_excerpt() && !root.exists("/proc/self/mountinfo") {
             return Self::quoted(root);
@@ -73,12 +73,12 @@ impl Cgroups {
         Self::of_process(root, "self")
     }
 
-    /// The cgroups whose files a text quotes: a group and its ancestors. If the text quotes several unrelated groups,
-    /// the group of the process is unknown.
+    /// The cgroups whose files a text quotes: a group and its ancestors. If the text quotes files of several unrelated
+    /// groups, the group of the process is unknown.
     fn quoted(root: &Root) -> Self {
         let folders = root.excerpt_folders("/sys/fs/cgroup");
         let of = |(version, controller, files): &(Version, &str, &[&str])| {
-            // Both versions have this file; in version 1, it is below its controller's directory.
+            // This file exists in both versions; in cgroup v1, it is below the directory of its controller.
             let is_first = |path: &str| path.split('/').nth(3).is_some_and(|name| name.starts_with("cpu"));
             let has_times = |path: &str, names: &std::collections::BTreeSet<String>| {
                 names.contains("cpu.stat")
@@ -98,7 +98,7 @@ impl Cgroups {
         Self { hierarchies: QUOTED.iter().map(of).collect(), named: false }
     }
 
-    /// The cgroups of the process with this PID, or `self`, as far as they are visible to this process.
+    /// The cgroups of the process with this PID (or `self`) that are visible to this process.
     pub fn of_process(root: &Root, process: &str) -> Self {
         let memberships = memberships(&root.text(&format!("/proc/{process}/cgroup")).unwrap_or_default());
         let mounts = mounts_in_mountinfo(&root.text("/proc/self/mountinfo").unwrap_or_default());
@@ -118,9 +118,8 @@ impl Cgroups {
     }
 
     /// The directories that may contain files of `controller` (`cpu`, `memory`, `cpuset`…): the process's own group
-    /// first, then each parent.
-    /// Version 1 precedes version 2 if both are mounted. The version 2 directories are always included, whether or not
-    /// that hierarchy has the controller.
+    /// first, then each parent. If both versions are mounted, the cgroup v1 directories come first. The cgroup v2
+    /// directories are always included, even if that hierarchy does not have the controller.
     pub fn folders<'a>(&'a self, controller: &'a str) -> impl Iterator<Item = (Version, &'a str)> + 'a {
         let of = move |version: Version| {
             let has = move |one: &&Hierarchy| {
@@ -144,8 +143,8 @@ impl Cgroups {
     }
 }
 
-/// Visits these cgroup directories, and those below a directory if `visit` returns true for it, up to `most`
-/// directories in total.
+/// Visits these cgroup directories, at most `most` in total. If `visit` returns true for a directory, its
+/// subdirectories are also visited.
 pub fn walk(root: &Root, tops: Vec<String>, most: usize, mut visit: impl FnMut(&str) -> bool) {
     let (mut folders, mut at) = (tops, 0);
     while let Some(folder) = folders.get(at).cloned() {
@@ -188,7 +187,7 @@ impl Mount {
     }
 }
 
-/// Reads `/proc/self/cgroup`: `4:memory:/a/b` or, for version 2, `0::/a/b`.
+/// Reads `/proc/self/cgroup`: `4:memory:/a/b` or, for cgroup v2, `0::/a/b`.
 fn memberships(text: &str) -> Vec<Membership> {
     text.lines()
         .filter_map(|line| {

@@ -1,4 +1,4 @@
-//! Reads clock limits other than cpufreq settings.
+//! Reads the limits on the clock that are not cpufreq settings.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ const MAX_DEVICES: usize = 64;
 /// Maximum number of packages whose registers are read.
 const MAX_PACKAGES: usize = 16;
 
-/// The bits of a register that identify limiting causes, restricted to the bits that it `has`. The log bit of each cause is
+/// A register with bits that show what limits the clock. Only the bits in `has` exist. For each cause, the bit of the log is
 /// `log` bits higher.
 struct Register {
     address: u64,
@@ -29,7 +29,8 @@ struct Register {
 }
 
 /// Intel SDM volume 4: IA32_THERM_STATUS and IA32_PACKAGE_THERM_STATUS of all processors, MSR_CORE_PERF_LIMIT_REASONS at 64FH
-/// since Skylake and at 690H before. Limits on power and electrical current are logged as reached on every machine at boot.
+/// since Skylake and at 690H before. Every machine reaches its limits on power and electrical current at boot, so they are
+/// always logged.
 const REGISTERS: [Register; 4] = [
     Register { address: 0x19c, log: 1, has: 0x5, bits: &[(0, HeldBy::Heat), (2, HeldBy::Prochot)] },
     Register { address: 0x1b1, log: 1, has: 0x5, bits: &[(0, HeldBy::Heat), (2, HeldBy::Prochot)] },
@@ -47,7 +48,7 @@ const REASONS: &[(u32, HeldBy)] = &[
     (11, HeldBy::ShortPower),
 ];
 
-/// Current clock limits, as far as this process may read them; only root can read registers.
+/// The current limits on the clock that this process may read; only root can read registers.
 pub(crate) fn read(root: &Root, heat: &BTreeMap<String, Throttling>) -> ClockHolders {
     let (holding, held_before, hwp) = registers(root);
     let most = |ms: fn(&Throttling) -> Option<u64>| heat.values().filter_map(ms).max().filter(|ms| *ms > 0);
@@ -65,7 +66,7 @@ pub(crate) fn read(root: &Root, heat: &BTreeMap<String, Throttling>) -> ClockHol
     }
 }
 
-/// Active limits of packages, excluding those of their subdomains, of memory and of the platform. A limit of 0 means no
+/// Active power limits of packages, but not those of subdomains, memory or the platform. A limit of 0 means that there is no
 /// limit (Documentation/power/powercap/powercap.rst).
 pub fn power_limits(root: &Root) -> Vec<PowerLimit> {
     let mut limits = Vec::new();
@@ -97,8 +98,8 @@ pub fn power_limits(root: &Root) -> Vec<PowerLimit> {
     limits
 }
 
-/// Current causes that limit the clock of each package, and causes since its log was cleared, as reported by its first
-/// CPU; and the level range of the package with the lowest allowed level.
+/// For all packages, as reported by the first CPU of each: the causes that currently limit the clock, the causes since the
+/// log was cleared, and the range of levels of the package with the lowest allowed level.
 fn registers(root: &Root) -> (Vec<HeldBy>, Vec<HeldBy>, Option<HwpRange>) {
     let (mut now, mut before, mut lowest) = (Vec::new(), Vec::new(), None::<HwpRange>);
     let mut seen = CpuList::default();
@@ -123,7 +124,8 @@ fn registers(root: &Root) -> (Vec<HeldBy>, Vec<HeldBy>, Option<HwpRange>) {
     (now, before, lowest)
 }
 
-/// The range of performance levels from which the processor with this register file chooses autonomously, if it does.
+/// If the processor chooses its performance level autonomously, the range from which it chooses. `file` gives access to its
+/// registers.
 fn hwp_range(root: &Root, file: &str) -> Option<HwpRange> {
     let [enabled, able, asked] = HWP.map(|address| root.word_at(file, address));
     let byte = |word: u64, at: u32| word >> (8 * at) & 0xff;
@@ -132,7 +134,7 @@ fn hwp_range(root: &Root, file: &str) -> Option<HwpRange> {
     (enabled? & 1 == 1 && range.highest > 0 && range.allowed > 0).then_some(range)
 }
 
-/// The first CPU in a package that was not visited yet; marks all CPUs of its package as visited.
+/// The first CPU of a package that has not been visited yet. Marks all CPUs of the package as visited.
 fn next_not_in(cpus: &CpuList, seen: &mut CpuList, root: &Root) -> Option<u32> {
     let cpu = cpus.iter().find(|cpu| !seen.contains(*cpu))?;
     let folder = format!("/sys/devices/system/cpu/cpu{cpu}/topology");
@@ -142,7 +144,7 @@ fn next_not_in(cpus: &CpuList, seen: &mut CpuList, root: &Root) -> Option<u32> {
     Some(cpu)
 }
 
-/// Uncore clocks of dies that report their value at boot.
+/// The uncore clocks of those dies that report the limit set at boot.
 fn uncore(root: &Root) -> Vec<UncoreClock> {
     let dies = root.list(UNCORE).into_iter().take(MAX_DEVICES);
     let clock = |domain: String| {
@@ -153,7 +155,8 @@ fn uncore(root: &Root) -> Vec<UncoreClock> {
     dies.filter_map(clock).collect()
 }
 
-/// Cooling devices that lower clocks and are above their first step (Documentation/driver-api/thermal/sysfs-api.rst).
+/// Cooling devices that lower the clock and are active, that is, above their lowest state
+/// (Documentation/driver-api/thermal/sysfs-api.rst).
 fn cooling(root: &Root) -> Vec<Cooling> {
     let devices = root.numbered(THERMAL, "cooling_device");
     let device = |number: u32| {

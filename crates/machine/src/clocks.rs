@@ -1,5 +1,5 @@
-//! Clock settings from cpufreq: drivers, governors, limits and current clocks, grouped by CPUs with equal settings; the
-//! clocks that each CPU advertises; and whether boost is allowed.
+//! Clock settings from cpufreq: drivers, governors, limits and current clocks, with one group for all CPUs that have
+//! equal settings; the clocks that each CPU advertises; and whether boost is allowed.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::text::{self, fields};
 const CPUFREQ: &str = "/sys/devices/system/cpu/cpufreq";
 const CPUS: &str = "/sys/devices/system/cpu";
 
-/// Maximum number of policies whose current clock is read, because each reading may cause an interrupt on that CPU.
+/// Maximum number of policies whose current clock is read. Each reading may interrupt a CPU of the policy.
 const MAX_CURRENT: usize = 64;
 
 /// The cpufreq data of all CPUs, read once for the inventory and the conditions.
@@ -37,8 +37,8 @@ pub(crate) fn policies(root: &Root) -> Policies {
     let folders: Vec<(u32, String)> =
         root.numbered(CPUFREQ, "policy").iter().map(|n| (n, format!("{CPUFREQ}/policy{n}"))).collect();
     let online = text::cpu_list(root.text("/sys/devices/system/cpu/online"));
-    // If there is one policy per CPU, as with intel_pstate and amd-pstate, a thousand files that list the CPUs of a
-    // policy need not be read.
+    // If there is one policy per CPU, as with intel_pstate and amd-pstate, the files that list the CPUs of each policy
+    // need not be read. There may be a thousand of them.
     let one_a_cpu = folders.len() > 1 && folders.len() >= online.len();
     let step = folders.len().div_ceil(MAX_CURRENT).max(1);
     let mut known = Present::default();
@@ -47,7 +47,10 @@ pub(crate) fn policies(root: &Root) -> Policies {
         let cpus = if one_a_cpu {
             CpuList::from_iter([*first])
         } else {
-            let related = || root.text(&format!("{folder}/affected_cpus")).map(|list| spaced(&list));
+            let spaced = |text: String| -> CpuList {
+                text.split_ascii_whitespace().filter_map(|cpu| cpu.parse::<u32>().ok()).collect()
+            };
+            let related = || root.text(&format!("{folder}/affected_cpus")).map(spaced);
             related().filter(|cpus| !cpus.is_empty()).unwrap_or_else(|| CpuList::from_iter([*first]))
         };
         let mut file = |name: &'static str| known.text(root, folder, index, name);
@@ -83,13 +86,14 @@ pub(crate) fn policies(root: &Root) -> Policies {
     Policies(policies)
 }
 
-/// Records which files exist in the first policies. A file missing from all of these is not read in the others.
+/// Records which files exist in the first policies. A file that is missing from all of these is not read in the other
+/// policies.
 #[derive(Default)]
 struct Present(BTreeMap<&'static str, bool>);
 
 impl Present {
-    /// Number of policies checked before a file is considered absent everywhere. Hybrid machines list the kinds of core
-    /// one after another, but their drivers are the same.
+    /// Number of policies checked before a file is considered absent everywhere. Hybrid machines list their kinds of
+    /// core one after another, but all kinds use the same driver.
     const TRIED: usize = 4;
 
     fn text(&mut self, root: &Root, folder: &str, index: usize, name: &'static str) -> Option<String> {
@@ -104,7 +108,7 @@ impl Present {
     }
 }
 
-/// Fills the clocks of [`Machine::cpus`] and [`Machine::processor`]. The CPUs must already be present.
+/// Fills in the clocks of [`Machine::cpus`] and [`Machine::processor`]. The CPUs must already be listed.
 pub(crate) fn fill(root: &Root, policies: &Policies, machine: &mut Machine) {
     for policy in &policies.0 {
         set_each(&mut machine.cpus, &policy.cpus, |cpu| {
@@ -114,8 +118,8 @@ pub(crate) fn fill(root: &Root, policies: &Policies, machine: &mut Machine) {
     let all = |hz: fn(&Policy) -> Option<u64>| policies.0.iter().filter_map(hz);
     machine.processor.min_hz = all(|p| p.least_hz).min();
     machine.processor.max_hz = all(|p| p.most_hz).max().or(machine.processor.max_hz);
-    // The base clock of the boot CPU's kind, like everything in `processor`; otherwise, the clock reported by CPUID or
-    // the firmware.
+    // Like everything in `processor`, the base clock is that of the boot CPU's kind of core. If it is unknown, the clock
+    // reported by CPUID or the firmware is used.
     let cppc = || root.text("/sys/devices/system/cpu/cpu0/acpi_cppc/nominal_freq").and_then(mhz);
     let base = all(|p| p.base_hz)
         .next()
@@ -136,8 +140,8 @@ pub fn hz_in_name(name: &str) -> Option<u64> {
     (0.1..=20.0).contains(&ghz).then(|| (ghz * 1e9).round() as u64)
 }
 
-/// The clock settings, one group per set of CPUs with equal settings. Without cpufreq, one group with the clocks in
-/// `/proc/cpuinfo`, or none.
+/// The clock settings, with one group per set of CPUs that have equal settings. Without cpufreq, there is one group with
+/// the clocks in `/proc/cpuinfo`, or none.
 pub(crate) fn settings(root: &Root, policies: &Policies) -> Vec<ClockSetting> {
     type Key = (Option<String>, Option<String>, Option<String>, Option<u32>, [Option<u64>; 3]);
     let mut groups: BTreeMap<Key, ClockSetting> = BTreeMap::new();
@@ -161,8 +165,9 @@ pub(crate) fn settings(root: &Root, policies: &Policies) -> Vec<ClockSetting> {
     settings
 }
 
-/// The clock in /proc/cpuinfo if the CPUs count it (APERF, MPERF). Otherwise, as in most virtual machines, that line
-/// contains the rate of the TSC, regardless of the clock (`arch_freq_get_on_cpu` and `show_cpuinfo` in arch/x86/kernel).
+/// The clock in /proc/cpuinfo, if the CPUs count their cycles (APERF, MPERF). Otherwise, as in most virtual machines,
+/// that line contains the rate of the TSC, regardless of the actual clock (`arch_freq_get_on_cpu` and `show_cpuinfo` in
+/// arch/x86/kernel).
 fn without_cpufreq(root: &Root) -> Option<ClockSetting> {
     let cpuinfo = root.text("/proc/cpuinfo")?;
     let flags = fields(&cpuinfo, "flags").next()?;
@@ -175,11 +180,11 @@ fn without_cpufreq(root: &Root) -> Option<ClockSetting> {
     Some(ClockSetting { cpus, current_hz: Some(current_hz), ..ClockSetting::default() })
 }
 
-/// Whether clocks above nominal are allowed, and the file that shows it.
+/// Whether clocks above the nominal clock are allowed, and the file that shows this.
 pub(crate) fn boost(root: &Root) -> Option<(bool, String)> {
     let off_when_one = "/sys/devices/system/cpu/intel_pstate/no_turbo";
-    // In this order: the file of hardware P-state drivers, acpi-cpufreq and cppc; a policy's own switch (Linux 6.11);
-    // the file of AMD's powernow.
+    // Files are tried in this order: the file of drivers for hardware P-states, acpi-cpufreq and cppc; a policy's own
+    // switch (Linux 6.11); and the file of AMD's powernow.
     let on_when_one =
         [format!("{CPUFREQ}/boost"), format!("{CPUFREQ}/policy0/boost"), format!("{CPUFREQ}/policy0/cpb")];
     let flag = |path: &str| root.number::<u8>(path).filter(|flag| *flag <= 1).map(|flag| flag == 1);
@@ -189,7 +194,7 @@ pub(crate) fn boost(root: &Root) -> Option<(bool, String)> {
     on_when_one.into_iter().find_map(|path| flag(&path).map(|on| (on, path)))
 }
 
-/// Hz from a file in kHz. 0 or more than 100 GHz is not a clock.
+/// Hz from a file in kHz. 0, or a value above 100 GHz, is not a clock.
 fn khz(text: String) -> Option<u64> {
     text.parse::<u64>().ok().filter(|khz| (1..=100_000_000).contains(khz)).map(|khz| khz * 1000)
 }
@@ -197,11 +202,6 @@ fn khz(text: String) -> Option<u64> {
 /// Hz from a file in MHz, as used by CPPC.
 fn mhz(text: String) -> Option<u64> {
     text.parse::<u64>().ok().filter(|mhz| (1..=100_000).contains(mhz)).map(|mhz| mhz * 1_000_000)
-}
-
-/// CPUs separated by spaces, as in `affected_cpus`.
-fn spaced(text: &str) -> CpuList {
-    text.split_ascii_whitespace().filter_map(|cpu| cpu.parse::<u32>().ok()).collect()
 }
 
 #[cfg(test)]

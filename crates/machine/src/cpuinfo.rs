@@ -1,5 +1,5 @@
-//! The architecture, and processors other than x86 and Arm, from `/proc/cpuinfo`. Each architecture has its own keys
-//! (`show_cpuinfo` in arch/*/kernel).
+//! The architecture and, for processors other than x86 and Arm, the processor, from `/proc/cpuinfo`. Each architecture
+//! has its own keys (`show_cpuinfo` in arch/*/kernel).
 
 use record::machine::Processor;
 
@@ -50,7 +50,8 @@ fn by_keys(cpuinfo: &str) -> Option<&'static str> {
     other.or_else(|| {
         let of_x86 = |name: &str| name.contains("Intel(R)") || name.starts_with("AMD ");
         field(cpuinfo, "vendor_id").or_else(|| field(cpuinfo, "model name").filter(|name| of_x86(name)))?;
-        // `lm` is long mode: 32-bit-only processors are unsupported. A partial quotation may lack flags.
+        // `lm` is long mode; processors without it are not supported. In a text that quotes only a part of the file,
+        // flags may be missing.
         let flags = field(cpuinfo, "flags").map(str::split_ascii_whitespace);
         Some(if flags.is_none_or(|mut flags| flags.any(|flag| matches!(flag, "lm" | "avx"))) {
             "x86_64"

@@ -21,7 +21,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
         .map(|id| Cpu { id, online: online.contains(id), allowed: online.contains(id), ..Cpu::default() })
         .collect();
     if machine.cpus.is_empty() && root.is_live() {
-        // A sandbox that hides sysfs and procfs still lets a thread query its affinity.
+        // Even in a sandbox that hides sysfs and procfs, a thread can query its affinity.
         let own = os::pin::allowed().unwrap_or_default();
         machine.cpus =
             own.iter().map(|id| Cpu { id, online: true, allowed: true, ..Cpu::default() }).collect();
@@ -49,10 +49,10 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     notes.finish(&mut machine.notes);
 }
 
-/// Fills the counts after the topology of the CPUs is known. `allowed` remains absent for a captured tree.
+/// Fills in the counts after the topology of the CPUs is known. `allowed` remains absent for a captured tree.
 pub(crate) fn count(root: &Root, machine: &mut Machine) {
     let distinct = |of: fn(&Cpu) -> Option<u32>| {
-        // If the location of some CPUs is unknown, the number of locations is also unknown.
+        // If a CPU's package, die, cluster or core is unknown, the number of these is also unknown.
         let numbers: Option<Vec<u32>> = machine.cpus.iter().filter(|cpu| cpu.online).map(of).collect();
         let mut numbers = numbers?;
         numbers.sort_unstable();
@@ -73,7 +73,7 @@ pub(crate) fn count(root: &Root, machine: &mut Machine) {
     counts.cpus_allowed = allowed;
 }
 
-/// A count; `None` if nothing was found, because unknown is not 0.
+/// A count; `None` if nothing was found, because that means that the number is unknown, not that it is 0.
 fn count_of(number: usize) -> Option<u32> {
     u32::try_from(number).ok().filter(|number| *number > 0)
 }
@@ -108,7 +108,7 @@ fn present(root: &Root, folders: &CpuList, notes: &mut Notes) -> CpuList {
     }
     let path = format!("{CPUS}/present");
     let mut present = notes.list(root, &path).filter(|list| !list.is_empty());
-    // Arm guests list hot-pluggable CPUs as present, but not as enabled.
+    // Arm guests list CPUs that can be hot-plugged as present, but not as enabled.
     if let (Some(list), Some(enabled)) = (&present, root.cpu_list(&format!("{CPUS}/enabled"))) {
         present = Some(list.intersection(&enabled)).filter(|list| !list.is_empty()).or(present);
     }
@@ -143,7 +143,7 @@ fn online(root: &Root, present: &mut CpuList, folders: &CpuList, notes: &mut Not
             return online;
         }
     }
-    // Each CPU has its own file, except for a boot CPU that cannot be taken offline.
+    // Each CPU has its own file `online`, except a boot CPU that cannot be taken offline.
     let is_online = |cpu: &u32| root.text(&format!("{CPUS}/cpu{cpu}/online")).is_none_or(|text| text != "0");
     let online: CpuList = present.iter().filter(is_online).collect();
     if online.is_empty() && !present.is_empty() {

@@ -1,10 +1,11 @@
-//! Families of distributions: the family that an os-release file describes, and its command for installing packages.
+//! Families of distributions: which family an os-release file describes, and the command that installs packages on
+//! it.
 
 use serde::Deserialize;
 
 use crate::text::assignment;
 
-/// A family, as named in recipes.
+/// A family of distributions, as named in recipes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Family {
@@ -35,7 +36,7 @@ const FAMILIES: [(Family, &str, &str, &str); 5] = [
 ];
 
 impl Family {
-    /// The family described by this os-release text: from `ID`, otherwise from `ID_LIKE`.
+    /// The family that this os-release text describes, from `ID` or, if that is unknown, from `ID_LIKE`.
     pub fn find(os_release: &str) -> Option<Self> {
         let ids = ["ID", "ID_LIKE"].into_iter().filter_map(|key| assignment(os_release, key));
         ids.flat_map(str::split_whitespace).find_map(|id| {

@@ -1,5 +1,5 @@
-//! A machine described by a text that quotes some of its files. Their contents are used, but missing files allow no
-//! conclusions.
+//! A machine described by a text that quotes some of its files. The contents of these files are used, but nothing is
+//! concluded from missing files.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use crate::{Inspection, Root, inspect};
 
 const NODES: &str = "/sys/devices/system/node";
 
-/// Like [`inspect`], for a [`Root::excerpt`]. A list of CPUs or nodes requires a file with the complete list, because
-/// only some directories may be quoted.
+/// Like [`inspect`], for a [`Root::excerpt`]. CPUs or nodes are listed only if a file with the complete list is quoted,
+/// because the text may quote only some of their directories.
 pub fn inspect_excerpt(root: &Root) -> Inspection {
     let mut found = inspect(root);
     let Inspection { machine, coverage, .. } = &mut found;
@@ -27,9 +27,9 @@ pub fn inspect_excerpt(root: &Root) -> Inspection {
     }
     nodes(root, machine);
     offline_siblings(root, machine);
-    // A truncated list of flags lacks the one that indicates 64 bits.
+    // In a truncated list of flags, the flag that indicates 64 bits may be missing.
     machine.architecture = std::mem::take(&mut machine.architecture).replace("i686", "");
-    // x86 kernels list flags in a fixed order, and `lahf_lm` comes after the required ones.
+    // x86 kernels list flags in a fixed order, in which `lahf_lm` follows the flags that are required here.
     let flags = field(&cpuinfo, "flags").unwrap_or_default();
     if machine.architecture == "x86_64" && !flags.split_ascii_whitespace().any(|flag| flag == "lahf_lm") {
         let processor = &mut machine.processor;
@@ -41,7 +41,7 @@ pub fn inspect_excerpt(root: &Root) -> Inspection {
     found
 }
 
-/// Handles siblings that were taken offline after their core's list was quoted.
+/// Assigns a core to siblings that were taken offline after the list of that core's CPUs was quoted.
 fn offline_siblings(root: &Root, machine: &mut Machine) {
     let list = |cpu: u32, name: &str| root.cpu_list(&format!("{CPUS}/cpu{cpu}/topology/{name}"));
     let lists = |cpu: u32| list(cpu, "thread_siblings_list").or_else(|| list(cpu, "core_cpus_list"));
@@ -52,8 +52,8 @@ fn offline_siblings(root: &Root, machine: &mut Machine) {
     }
 }
 
-/// Whether `/proc/cpuinfo` is quoted completely: each package has as many CPUs as it reports or, if none reports a
-/// number, there are several CPUs without a gap.
+/// Whether `/proc/cpuinfo` is quoted completely: each package has as many CPUs as it reports or, if no package reports a
+/// number, there are several CPUs with consecutive numbers.
 fn is_whole(cpuinfo: &str) -> bool {
     let numbers: Vec<u32> = fields(cpuinfo, "processor").map_while(|number| number.parse().ok()).collect();
     let mut packages: BTreeMap<&str, (usize, Option<usize>)> = BTreeMap::new();
@@ -71,7 +71,7 @@ fn is_whole(cpuinfo: &str) -> bool {
         && packages.values().all(|(cpus, all)| *all == Some(*cpus))
 }
 
-/// Keeps only those properties of CPUs and caches that a file contains for at least one of them.
+/// Keeps only those properties of CPUs and caches that at least one quoted file contains.
 fn forget_cpus(root: &Root, machine: &mut Machine) {
     machine.cpus.clear();
     machine.counts = Counts::default();
@@ -85,8 +85,8 @@ fn forget_cpus(root: &Root, machine: &mut Machine) {
     }
 }
 
-/// Keeps the nodes in the complete list. Without such a list, keeps the nodes for which a file contains CPUs or memory; their
-/// number is then unknown.
+/// Keeps the nodes in the complete list. Without such a list, keeps the nodes whose CPUs or memory a file contains; the
+/// number of nodes is then unknown.
 fn nodes(root: &Root, machine: &mut Machine) {
     let listed = root.cpu_list(&format!("{NODES}/online"));
     let is_quoted = |id: u32| root.exists(&format!("{NODES}/node{id}"));

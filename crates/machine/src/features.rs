@@ -1,5 +1,5 @@
-//! Selects the instruction-set features that matter for speed from the flags that the kernel lists, in a fixed order;
-//! and determines the vector width.
+//! From the flags that the kernel lists, selects the instruction-set features that affect speed, in a fixed order, and
+//! determines the vector width.
 
 /// The features of each architecture, listed below its name.
 const FEATURES: &str = include_str!("features.txt");
@@ -17,8 +17,9 @@ pub fn select(architecture: &str, flags: &str) -> Vec<String> {
     all(architecture).filter(|name| present.contains(name)).map(str::to_owned).collect()
 }
 
-/// The widest vectors with these features, in bits. The kernel lists a feature only if it also saves the registers, so
-/// the flag suffices. `None` on aarch64 with SVE, whose width is not shown by any flag, and without flags.
+/// The widest vectors with these features, in bits. The kernel lists a feature only if it also saves the corresponding
+/// registers, so the flag is sufficient. `None` on aarch64 with SVE, because no flag shows its width, and if there are
+/// no flags.
 pub fn vector_bits(architecture: &str, features: &[String]) -> Option<u32> {
     let has = |name: &str| features.iter().any(|feature| feature == name);
     match architecture {

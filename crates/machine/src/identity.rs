@@ -5,8 +5,8 @@ use std::io::Read;
 
 use crate::Root;
 
-/// The processor, the machine ID (or the boot ID), and the part of the machine that this process may use, each exactly
-/// as in its file.
+/// The processor, the machine ID (or the boot ID), and the part of the machine that this process may use. All except
+/// the quota are the unparsed texts of files.
 pub fn identity(root: &Root) -> BTreeMap<&'static str, Option<String>> {
     let status = root.text("/proc/self/status").unwrap_or_default();
     let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
@@ -21,7 +21,7 @@ pub fn identity(root: &Root) -> BTreeMap<&'static str, Option<String>> {
 }
 
 /// The first processor in /proc/cpuinfo: its name, or on aarch64 its implementer and part. Only one page of the file is
-/// read, because the kernel generates it slowly with hundreds of CPUs.
+/// read, because the kernel needs a long time to generate it if there are hundreds of CPUs.
 fn processor(root: &Root) -> Option<String> {
     let mut page = [0u8; 4096];
     let count = std::fs::File::open(root.path().join("proc/cpuinfo")).ok()?.read(&mut page).ok()?;

@@ -15,7 +15,8 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Cover
     };
     machine.idle = Idle {
         driver: first(&["current_driver"]),
-        // The read-only name is used by kernels before Linux 5.8 that were booted without cpuidle_sysfs_switch.
+        // Kernels before Linux 5.8 that were booted without cpuidle_sysfs_switch have only the file whose name
+        // ends in `_ro`.
         governor: first(&["current_governor", "current_governor_ro"]),
     };
     machine.idle_states = states(root, 0);
@@ -42,7 +43,7 @@ fn states(root: &Root, cpu: u32) -> Vec<IdleState> {
                 name: file("name").as_deref().and_then(text::name)?,
                 exit_ns: ns("latency"),
                 residency_ns: ns("residency"),
-                // Bit 0 is the user's switch, bit 1 the driver's.
+                // Bit 0 is set if the user disabled the state, bit 1 if the driver did.
                 disabled: file("disable").and_then(|text| text.parse::<u64>().ok()).map(|bits| bits != 0),
             })
         })

@@ -8,20 +8,20 @@ use record::{Coverage, Machine};
 use crate::Root;
 use crate::text::{self, assignment, field};
 
-/// Maximum length of the stored build line, in characters; real ones have up to about 300.
+/// Maximum length of the stored build line, in characters. Actual build lines have up to about 300.
 const MAX_VERSION: usize = 500;
 /// Maximum number of stored boot options, and maximum length of each in characters, because a list of isolated CPUs may
 /// be long.
 const MAX_OPTIONS: usize = 100;
 const MAX_OPTION: usize = 2000;
-/// Maximum size of a kernel configuration, compressed and uncompressed. Those of distributions have about 300 kB.
+/// Maximum size of a kernel configuration, whether compressed or uncompressed. The configurations of distributions have about 300 kB.
 const MAX_CONFIG: usize = 4 << 20;
 
 /// Boot options that matter for speed or steadiness, without the part after `=` (Linux, kernel-parameters.txt).
 /// The kernel treats `-` and `_` as equivalent, and so does this list.
 const OPTIONS: &str = include_str!("boot_options.txt");
 
-/// Fills [`Machine::kernel`] except its mitigations.
+/// Fills [`Machine::kernel`] except for its mitigations.
 pub(crate) fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
     let kernel = &mut machine.kernel;
     let uname = root.text("/proc/hwloc-nofile-info").unwrap_or_default();
@@ -60,8 +60,8 @@ fn distribution(root: &Root) -> Option<String> {
     text::name(value)
 }
 
-/// The options of a kernel command line that matter for speed, as written, in their order. The text after `--` is for
-/// init.
+/// The options of a kernel command line that matter for speed, exactly as written and in their original order. The text
+/// after `--` is for init.
 fn options(cmdline: &str) -> Vec<String> {
     let known = || OPTIONS.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace);
     split_parameters(cmdline)
@@ -94,10 +94,10 @@ fn option<'a>(cmdline: &'a str, name: &str) -> Option<&'a str> {
         .last()
 }
 
-/// The kernel's configuration, from the kernel itself, or from the file that its package installed in `/boot`.
+/// The kernel's configuration, from the kernel itself or from the file that its package installed.
 fn config(root: &Root, release: Option<&str>) -> Option<String> {
     if let Some(packed) = root.bytes("/proc/config.gz", MAX_CONFIG) {
-        // Bounded, because a compressed file of megabytes may unpack to gigabytes.
+        // The size is limited because a compressed file of a few megabytes may unpack to gigabytes.
         let mut text = Vec::new();
         let mut unpacked = flate2::read::GzDecoder::new(packed.as_slice()).take(MAX_CONFIG as u64 + 1);
         if unpacked.read_to_end(&mut text).is_ok() && text.len() <= MAX_CONFIG {
@@ -119,14 +119,14 @@ fn preemption(root: &Root, version: Option<&str>, cmdline: &str, config: &str) -
     if root.text("/sys/kernel/realtime").is_some_and(|text| text == "1") {
         return Some("rt");
     }
-    // `none voluntary (full) lazy`, readable by root if debugfs is mounted.
+    // The file contains `none voluntary (full) lazy`. Only root can read it, and only if debugfs is mounted.
     if let Some(text) = root.text("/sys/kernel/debug/sched/preempt") {
         let chosen = text.split_once('(').and_then(|(_, rest)| rest.split_once(')'));
         if let Some(model) = chosen.and_then(|(word, _)| model(word)) {
             return Some(model);
         }
     }
-    // The build line contains `#1 SMP PREEMPT_DYNAMIC …`; the text before the `#` is the builder's.
+    // The build line contains `#1 SMP PREEMPT_DYNAMIC …`; the text before the `#` depends on who built the kernel.
     let build = version.and_then(|line| line.split_once('#')).map_or("", |(_, build)| build);
     let says = |flag: &str| build.split(' ').any(|word| word == flag);
     let set = |option: &str| assignment(config, option) == Some("y");
@@ -145,7 +145,7 @@ fn preemption(root: &Root, version: Option<&str>, cmdline: &str, config: &str) -
 
 fn page_bytes(root: &Root, architecture: &str, uname: &str) -> Option<u64> {
     if root.is_live() {
-        // SAFETY: sysconf takes a number and touches no memory of ours.
+        // SAFETY: sysconf takes a number and accesses none of our memory.
         let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
         return u64::try_from(bytes).ok().filter(|bytes| *bytes > 0);
     }

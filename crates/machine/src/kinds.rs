@@ -14,7 +14,7 @@ use crate::midr::{self, Midr};
 use crate::root::Root;
 use crate::text::number;
 
-/// The counters' directories with a list of their CPUs, and Intel's name of the kind.
+/// The files that list the CPUs of each counter unit, and Intel's name for that kind of core.
 const INTEL: [(&str, &str); 3] = [
     ("/sys/devices/cpu_core/cpus", "performance"),
     ("/sys/devices/cpu_atom/cpus", "efficiency"),
@@ -26,11 +26,11 @@ const INTEL: [(&str, &str); 3] = [
 /// with 4.9 GHz on a Ryzen 5 7545U, 3.3 compared with 5.1 GHz on a Ryzen AI 9 HX 370, in AMD's tables).
 const FAR_APART: f64 = 1.25;
 
-/// Maximum plausible capacity. Capacities are relative to 1024, that of the fastest core; firmware may report a
+/// Maximum plausible capacity. Capacities are relative to 1024, the capacity of the fastest core. Firmware may report a
 /// slightly higher value.
 const MAX_CAPACITY: u32 = 4096;
 
-/// Fills the kinds and the kernel's relative capacities. Caches and clocks must have been read.
+/// Fills in the kinds of cores and the kernel's relative capacities. Caches and clocks must already have been read.
 pub(crate) fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
     let online = online_of(machine);
     capacities(root, &online, &mut machine.cpus);
@@ -50,7 +50,7 @@ fn set(machine: &mut Machine, kinds: Kinds) {
     }
 }
 
-/// Like `read`, for a machine described by other tools: determined only from its caches and clocks.
+/// Like `read`, but for a machine described by other tools: the kinds are determined only from caches and clocks.
 pub fn by_design(machine: &mut Machine) {
     let online = online_of(machine);
     let known = machine.cpus.iter().any(|cpu| cpu.kind.is_some());
@@ -95,7 +95,7 @@ fn from_midr(root: &Root, online: &CpuList) -> Kinds {
     }
     let mut midrs = midrs_in_cpuinfo(&root.text("/proc/cpuinfo").unwrap_or_default());
     midrs.retain(|cpu, _| online.contains(*cpu));
-    // Some kernels print implementer and part once for all CPUs, so only the last CPU has them here.
+    // Some kernels print implementer and part only once for all CPUs, and then only the last CPU has an entry.
     if midrs.len() < online.len() {
         let register = |cpu: u32| Midr::of_cpu(root, cpu).map(|midr| (cpu, (midr.implementer, midr.part)));
         // If the first CPU has no such file, no CPU has one.

@@ -1,8 +1,8 @@
 //! Reads Linux's description of a machine: sysfs, procfs, cgroups, SMBIOS, CPUID. Everything is read below a [`Root`],
 //! so that a captured tree of another machine is read in the same way. Nothing here is timed.
 //!
-//! Each part is one file with a function `read(root, machine, coverage)` and a line in [`inspect`]. Data that files do
-//! not show remains `None`; invalid contents are reported in a note with the file's name.
+//! Each part is one file with a function `read(root, machine, coverage)` and a line in [`inspect`]. Data that no file
+//! provides remains `None`. Invalid contents are reported in a note with the file's name.
 
 #![warn(unreachable_pub)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -96,7 +96,7 @@ pub fn snapshot(root: &Root) -> Snapshot {
     snapshot::read(root, &clocks::policies(root))
 }
 
-/// Reads the current conditions after a run that began with `before`; the steal share is that of the run.
+/// Reads the current conditions after a run that began with `before`; the share of steal time covers only the run.
 pub fn snapshot_since(root: &Root, before: &Snapshot) -> Snapshot {
     let mut after = snapshot(root);
     after.steal_share = steal_between(before, &after);

@@ -86,8 +86,8 @@ fn allow(machine: &mut Machine) {
     }
 }
 
-/// The list of `cpus` or `mems` in the first file that contains one, from the process's own group upwards: version 2
-/// first, then version 1.
+/// The list in the first `cpus` or `mems` file that contains CPUs or nodes. The groups are searched from the process's
+/// own group upwards, first in cgroup v2, then in cgroup v1.
 fn effective(root: &Root, cgroups: &Cgroups, what: &str) -> Option<CpuList> {
     let names =
         [format!("cpuset.{what}.effective"), format!("cpuset.effective_{what}"), format!("cpuset.{what}")];
@@ -123,7 +123,7 @@ fn tightest_quota(root: &Root, cgroups: &Cgroups) -> Option<(f64, Version)> {
         .min_by(|(a, _), (b, _)| a.total_cmp(b))
 }
 
-/// The quota in CPUs: microseconds of CPU time per period, divided by the period. `max` and -1 mean no quota.
+/// The quota in CPUs: the CPU time per period divided by the length of the period, both in microseconds. `max` and -1 mean no quota.
 fn quota_of(quota: &str, period: &str) -> Option<f64> {
     let quota = quota.trim().parse::<i64>().ok().filter(|quota| *quota > 0)?;
     let period = period.trim().parse::<i64>().ok().filter(|period| *period > 0)?;
@@ -139,7 +139,7 @@ pub fn memory_left(root: &Root) -> Option<u64> {
     below.into_iter().chain(free).min()
 }
 
-/// A memory limit and the remaining memory.
+/// A memory limit and the memory that remains within it.
 #[derive(Debug, PartialEq)]
 struct Memory {
     limit: u64,
@@ -147,8 +147,8 @@ struct Memory {
     version: Version,
 }
 
-/// The lowest limit of the group and its parents, and the smallest remaining amount of any of them, which may belong to
-/// a different group because a parent is shared.
+/// The lowest limit among the group and its parents, and the smallest amount of remaining memory among them. The two
+/// may come from different groups, because other groups also use the memory of a parent.
 fn tightest_memory(root: &Root, cgroups: &Cgroups) -> Option<Memory> {
     let mut tightest: Option<Memory> = None;
     for (version, folder) in cgroups.folders("memory") {
@@ -175,7 +175,7 @@ fn tightest_memory(root: &Root, cgroups: &Cgroups) -> Option<Memory> {
     tightest
 }
 
-/// Bytes of a limit. `max` means unlimited, and so does 2^63 minus a page, which version 1 prints.
+/// A limit in bytes. `max` means unlimited, and so does 2^63 minus one page, which cgroup v1 prints.
 fn limit_of(text: &str) -> Option<u64> {
     text.trim().parse::<u64>().ok().filter(|bytes| *bytes < 1 << 60)
 }

@@ -1,9 +1,9 @@
 //! Determines the channel, and the package or node, of memory slots from the two free-form texts that the firmware has
 //! for each slot.
 //!
-//! Every board vendor writes these texts differently, and the same text may have different meanings (`DIMM_A1` is channel A
-//! on a desktop and processor A on a PowerEdge). A part therefore only counts if every slot of the machine has it in the
-//! same text, and a single letter only counts if it is unambiguous. Unknown parts stay `None`.
+//! Every board vendor writes these texts differently, and the same text may have different meanings (`DIMM_A1` is channel A on a desktop
+//! and processor A on a PowerEdge). A part (package, node, channel) therefore counts only if one of the two texts contains it for every
+//! slot. A single letter counts only if it is unambiguous. Unknown parts stay `None`.
 
 use regex_lite::Regex;
 
@@ -28,7 +28,7 @@ struct Location {
     letter: Option<(String, u32)>,
 }
 
-/// A channel with the node and controller in its text.
+/// A channel, with the node and the controller from the same text.
 type NamedChannel = (Option<u32>, Option<u32>, String);
 
 /// Patterns for a package, a node, a controller, a channel (in two ways) and a letter next to "DIMM", in lower case.
@@ -55,9 +55,9 @@ pub(crate) fn places(slots: &[(Option<&str>, Option<&str>)]) -> Vec<Place> {
     let locators: Vec<Location> = slots.iter().map(|(locator, _)| read(*locator)).collect();
     let banks: Vec<Location> = slots.iter().map(|(_, bank)| read(*bank)).collect();
 
-    // The word "node" does not mean a NUMA node: boards use it for packages, dies, memory controllers or slots, and
-    // some restart the numbers in each package. It only distinguishes channels with the same number, and, like the
-    // controller, only in the text with the channel: in the other text, it may be a different kind of number.
+    // The word "node" does not mean a NUMA node: boards use it for packages, dies, memory controllers or slots, and some restart the
+    // numbers in each package. The number of a "node" only distinguishes channels with the same number. Like the controller, it is used
+    // only if it is in the same text as the channel: in the other text, it may be a different kind of number.
     let package = from_zero(
         all(&banks, |location| location.package).or_else(|| all(&locators, |location| location.package)),
     );
@@ -69,8 +69,8 @@ pub(crate) fn places(slots: &[(Option<&str>, Option<&str>)]) -> Vec<Place> {
         (None, Some(channels)) => (Some(channels), &banks),
         (None, None) => (by_letter(&locators, package.is_some()), &banks),
     };
-    // Without packages, such a number in the other text may be a package; one channel name may then represent two
-    // channels.
+    // If no package is known, the number of a "node" in the other text may be a package, and two channels may then have
+    // the same name.
     let doubtful = package.is_none() && other.iter().any(|location| location.node != other[0].node);
     let channel = channel.filter(|_| !doubtful);
 
@@ -92,20 +92,20 @@ pub(crate) fn places(slots: &[(Option<&str>, Option<&str>)]) -> Vec<Place> {
         .collect()
 }
 
-/// A part that is present for every slot.
+/// The values of a part if it is present for every slot, otherwise `None`.
 fn all<T>(texts: &[Location], part: impl Fn(&Location) -> Option<T>) -> Option<Vec<T>> {
     if texts.is_empty() { None } else { texts.iter().map(part).collect() }
 }
 
-/// Converts numbers to count from 0, whether the vendor counts from 0 or 1; `None` if neither fits.
+/// Renumbers from 0 if the vendor counts from 0 or 1; `None` if the numbers start higher.
 fn from_zero(numbers: Option<Vec<u32>>) -> Option<Vec<u32>> {
     let numbers = numbers?;
     let first = *numbers.iter().min()?;
     (first <= 1).then(|| numbers.iter().map(|number| number - first).collect())
 }
 
-/// Channels from the letters next to "DIMM", if the same text also contains the package, or on boards with more than
-/// one letter and at most two slots per letter, as on desktops.
+/// Channels from the letters next to "DIMM". The letters are used only if the same text also contains the package, or
+/// if the board has more than one letter and at most two slots per letter, as desktops have.
 fn by_letter(locators: &[Location], with_package: bool) -> Option<Vec<NamedChannel>> {
     let letters = all(locators, |location| location.letter.clone())?;
     let package_beside = with_package && locators.iter().all(|location| location.package.is_some());

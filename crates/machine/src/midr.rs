@@ -50,13 +50,13 @@ pub fn name(implementer: u32, part: u32) -> Option<&'static str> {
     named(parts(implementer).filter_map(|line| line.strip_prefix("  ")), part)
 }
 
-/// The lines below an implementer's line.
+/// The indented lines that follow an implementer's line.
 fn parts(implementer: u32) -> impl Iterator<Item = &'static str> {
     let below = CORES.lines().skip_while(move |line| named([*line], implementer).is_none()).skip(1);
     below.take_while(|line| line.starts_with("  "))
 }
 
-/// The text after this hexadecimal number at the beginning of a line.
+/// The rest of the line that begins with this hexadecimal number.
 fn named(lines: impl IntoIterator<Item = &'static str>, number: u32) -> Option<&'static str> {
     lines.into_iter().find_map(|line| {
         let (digits, name) = line.split_once(' ')?;
@@ -64,8 +64,8 @@ fn named(lines: impl IntoIterator<Item = &'static str>, number: u32) -> Option<&
     })
 }
 
-/// The name of the core's design if it differs from [`name`] (`TaiShan v110` in a Kunpeng 920), otherwise [`name`] in
-/// the spelling of its series (`Neoverse N1`).
+/// The name of the core's design if it differs from [`name`] (`TaiShan v110` in a Kunpeng 920), otherwise [`name`],
+/// spelled like its product series (`Neoverse N1`).
 pub fn microarchitecture(implementer: u32, part: u32) -> Option<String> {
     Some(match (implementer, part) {
         (0x48, 0xd01) => "TaiShan v110".to_owned(),

@@ -11,7 +11,7 @@ const MAX: usize = 128;
 /// Maximum length of a stored text, in characters; the text for Spectre v2 has about 200.
 const MAX_TEXT: usize = 1000;
 
-/// Fills the mitigations of [`Machine::kernel`].
+/// Fills in the mitigations of [`Machine::kernel`].
 pub(crate) fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
     for file in root.list(FOLDER).into_iter().take(MAX) {
         let Some(value) = root.text(&format!("{FOLDER}/{file}")) else { continue };

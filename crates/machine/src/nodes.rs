@@ -86,8 +86,8 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     if let (Some(total), Some(nodes)) = (total, nodes_bytes)
         && total.abs_diff(nodes) > total / 8
     {
-        // This occurs in guests whose memory was added after boot: programs can use the memory in /proc/meminfo, but the
-        // node of the rest is unknown.
+        // This occurs in guests whose memory was added after boot: programs can use all the memory in /proc/meminfo,
+        // but the node of the added memory is unknown.
         notes.add("the nodes' memory does not add up to the machine's memory", NODES);
         let only = (machine.nodes.len() == 1).then_some(total);
         for node in machine.nodes.iter_mut().filter(|node| node.bytes != Some(0)) {
@@ -148,7 +148,7 @@ fn memory_of(root: &Root, id: u32, notes: &mut Notes) -> (Option<u64>, Option<u6
     (total, free.filter(|free| total.is_none_or(|total| *free <= total)))
 }
 
-/// Size of the cache in front of a node's memory, bytes; the outermost one if there are several.
+/// Size of the cache in front of a node's memory, bytes; of the outermost cache if there are several.
 fn memory_side_cache(root: &Root, id: u32) -> Option<u64> {
     let folder = format!("{NODES}/node{id}/memory_side_cache");
     let last = root.numbered(&folder, "index").iter().next_back()?;
@@ -180,8 +180,8 @@ fn dax(root: &Root) -> BTreeMap<u32, u64> {
     bytes
 }
 
-/// The firmware's data on a node's memory. Class 1 is the access from the nearest CPUs; class 0, the only one in older
-/// kernels, is the access from the nearest initiator of any kind.
+/// The firmware's data on a node's memory. Class 1 describes access from the nearest CPUs. Class 0, the only class in
+/// older kernels, describes access from the nearest initiator of any kind.
 fn access(root: &Root, id: u32) -> Option<Access> {
     let class = |class: u32| {
         let folder = format!("{NODES}/node{id}/access{class}/initiators");

@@ -7,7 +7,7 @@ use crate::root::Root;
 /// Problems in files, collected while a part of the inventory is read.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
-    /// The problem, the first file with it, and the number of others.
+    /// Each problem, with the first file that has it and the number of further files.
     kinds: Vec<(&'static str, String, usize)>,
 }
 
@@ -45,7 +45,7 @@ impl Notes {
         }
     }
 
-    /// A list of CPUs or nodes, read from the corresponding mask if the kernel has no list.
+    /// A list of CPUs or nodes, read from the corresponding mask file if the list is not available.
     pub(crate) fn list(&mut self, root: &Root, path: &str) -> Option<CpuList> {
         let list = self.read(root, path, |text| text.parse().ok());
         let [of_caches, of_nodes] = [("cpu_list", "cpu_map"), ("cpulist", "cpumap")]

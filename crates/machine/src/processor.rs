@@ -1,5 +1,5 @@
 //! The processor: names, numbers, features, cycle counter. The data is read from `/proc/cpuinfo`, so that a captured
-//! tree of one architecture can be read on the other, and is completed from the registers of the running machine.
+//! tree of one architecture can be read on another. On the running machine, registers supply the missing data.
 
 use record::machine::Processor;
 use record::{Coverage, Machine};
@@ -8,7 +8,7 @@ use crate::midr::{self, Midr};
 use crate::text::{self, field};
 use crate::{Root, cpuinfo, features, x86_names};
 
-/// Fills [`Machine::architecture`] and [`Machine::processor`]; of its clocks, only those that the CPU reports.
+/// Fills [`Machine::architecture`] and [`Machine::processor`]; among the clocks, only those that the CPU itself reports.
 pub(crate) fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
     let cpuinfo = match root.try_text("/proc/cpuinfo") {
         Ok(text) => text,
@@ -23,7 +23,8 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Cover
     };
     machine.architecture = cpuinfo::architecture(root, &cpuinfo);
     machine.processor = match machine.architecture.as_str() {
-        "x86_64" => x86_64(first_block(&cpuinfo)),
+        // The lines of the first CPU.
+        "x86_64" => x86_64(cpuinfo.split("\n\n").next().unwrap_or_default()),
         "aarch64" => aarch64(root, &cpuinfo),
         "arm" | "armv6l" | "armv7l" => arm(root, &cpuinfo),
         other => cpuinfo::processor(other, &cpuinfo),
@@ -31,11 +32,6 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Cover
     if root.is_live() {
         native::complete(&mut machine.processor);
     }
-}
-
-/// The lines of the first CPU, up to the first empty line.
-fn first_block(cpuinfo: &str) -> &str {
-    cpuinfo.find("\n\n").map_or(cpuinfo, |end| &cpuinfo[..end])
 }
 
 fn x86_64(block: &str) -> Processor {
@@ -83,8 +79,8 @@ fn address_bits(value: &str) -> Option<(u32, u32)> {
     Some((bits(physical, "physical")?, bits(virtual_, "virtual")?))
 }
 
-/// An Arm core, identified by its MIDR, for both instruction sets. Some kernels list all CPUs first and then describe
-/// their core only once.
+/// An Arm core, identified by its MIDR, on 32-bit and 64-bit kernels. Some kernels list all CPUs first and then
+/// describe their core only once.
 fn arm(root: &Root, cpuinfo: &str) -> Processor {
     let number = |key: &str| field(cpuinfo, key).and_then(text::number).and_then(|n| u32::try_from(n).ok());
     let from_cpuinfo = match (number("CPU implementer"), number("CPU part")) {
@@ -120,16 +116,15 @@ fn aarch64(root: &Root, cpuinfo: &str) -> Processor {
         features,
         vector_bits,
         counter_hz: field(cpuinfo, "BogoMIPS").and_then(counter_hz),
-        // The generic timer counts at one rate in every state (Arm Architecture Reference Manual, D12.1).
+        // The generic timer counts at the same rate in every power state (Arm Architecture Reference Manual, D12.1).
         counter_invariant: Some(true),
         ..arm(root, cpuinfo)
     }
 }
 
-/// The cycle counter's rate from BogoMIPS: if the kernel does not calibrate its delay loop but uses a timer with a
-/// known rate, as always on arm64, BogoMIPS is the rate divided by 500,000, truncated to two decimals: the
-/// error is at most 5 kHz (`arch/arm64/kernel/time.c`,
-/// `arch/x86/kernel/tsc.c`, `init/calibrate.c`).
+/// The cycle counter's rate, derived from BogoMIPS. If the kernel uses a timer with a known rate instead of calibrating
+/// its delay loop, as it always does on arm64, BogoMIPS is that rate divided by 500,000 and truncated to two decimals,
+/// so the error is at most 5 kHz (`arch/arm64/kernel/time.c`, `arch/x86/kernel/tsc.c`, `init/calibrate.c`).
 fn counter_hz(bogomips: &str) -> Option<u64> {
     let value: f64 = bogomips.parse().ok()?;
     // No such counter is below 1 MHz or above 10 GHz.

@@ -1,4 +1,4 @@
-//! Some files of a machine, quoted in a text.
+//! Some of a machine's files, quoted in another text.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -11,11 +11,11 @@ pub(crate) struct Excerpt {
     files: BTreeMap<String, String>,
     /// The names in each directory.
     folders: HashMap<String, BTreeSet<String>>,
-    /// The files that were read.
+    /// The files that have been read so far.
     read: Mutex<BTreeSet<String>>,
 }
 
-/// Other kernel paths of a directory, and the one used here.
+/// Alternative kernel paths to a directory, and the path used here.
 const ALIASES: [(&str, &str); 3] = [
     ("sys/bus/cpu/devices/", "sys/devices/system/cpu/"),
     ("sys/bus/node/devices/", "sys/devices/system/node/"),

@@ -1,5 +1,5 @@
-//! The directory under which `/proc`, `/sys` and other files are read: `/`, or a tree captured on another machine. A
-//! captured tree is untrusted input: links cannot lead out of it, and nothing in it can block or be unbounded.
+//! The directory under which `/proc`, `/sys` and other files are read: `/`, or a tree captured on another machine. A captured tree is
+//! untrusted input: links cannot lead out of it, no file in it can block the program, and the size of every read is limited.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{File, Metadata, OpenOptions};
@@ -33,8 +33,8 @@ pub struct Root {
     path: PathBuf,
     /// Whether the directory is this machine's `/`.
     live: bool,
-    /// Resolved directories of a captured tree, relative to `path`, by the requested path, so that each file in a
-    /// directory needs only one look-up.
+    /// Resolved directories of a captured tree, relative to `path` and keyed by the requested path, so that files in a
+    /// known directory need only one look-up each.
     folders: Mutex<HashMap<String, Result<PathBuf, Why>>>,
     /// The files, if they are not on a disk.
     excerpt: Option<Excerpt>,
@@ -103,7 +103,7 @@ pub struct Unreadable {
 }
 
 impl Unreadable {
-    /// Whether the file does not exist, which for most files only means an older kernel.
+    /// Whether the file does not exist. For most files, this only means that the kernel is older.
     pub fn is_missing(&self) -> bool {
         self.why == Why::Missing
     }
@@ -121,7 +121,7 @@ impl Root {
         Self { path: PathBuf::new(), live: false, folders: Mutex::default(), excerpt: Some(excerpt) }
     }
 
-    /// Whether only some of the machine's files are available: a missing file then has no meaning.
+    /// Whether only some of the machine's files are available: if so, the absence of a file has no meaning.
     pub fn is_excerpt(&self) -> bool {
         self.excerpt.is_some()
     }
@@ -179,7 +179,7 @@ impl Root {
     }
 
     /// Like [`Root::text`], with the reason for a failure. Only regular files of at most [`MAX_TEXT`] bytes are read
-    /// ([`MAX_LONG_TEXT`] for those that grow with the number of CPUs); nothing blocks.
+    /// ([`MAX_LONG_TEXT`] for those that grow with the number of CPUs); no read blocks.
     pub fn try_text(&self, path: &str) -> Result<String, Unreadable> {
         let long = LONG.iter().any(|file| path.ends_with(file));
         let bytes = self.read(path, if long { MAX_LONG_TEXT } else { MAX_TEXT })?;
@@ -200,7 +200,7 @@ impl Root {
     pub fn word_at(&self, path: &str, offset: u64) -> Option<u64> {
         use std::os::unix::fs::FileExt;
         let (real, metadata) = self.locate(path).ok()?;
-        // In a captured tree, a device node refers to this machine's device.
+        // A device node in a captured tree would refer to a device of this machine.
         (self.live || metadata.is_file()).then_some(())?;
         let flags = libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
         let file = OpenOptions::new().read(true).custom_flags(flags).open(real).ok()?;

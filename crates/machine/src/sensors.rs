@@ -61,8 +61,8 @@ fn add(temperatures: &mut BTreeMap<String, f64>, name: String, celsius: f64) {
     }
 }
 
-/// Reads a file in thousandths of a degree. Temperatures that no processor survives are discarded, because they
-/// indicate a broken sensor.
+/// Reads a temperature file, whose unit is a thousandth of a degree. Temperatures that no processor survives are
+/// discarded, because they indicate a broken sensor.
 fn celsius(root: &Root, file: &str) -> Option<f64> {
     let thousandths: i64 = root.number(file)?;
     (-50_000..=200_000).contains(&thousandths).then_some(thousandths as f64 / 1000.0)
@@ -73,15 +73,15 @@ fn celsius(root: &Root, file: &str) -> Option<f64> {
 pub struct Throttling {
     /// Number of times the clock was lowered.
     pub times: Option<u64>,
-    /// Total duration, and longest single period, ms.
+    /// Total duration of all throttled periods, ms.
     pub total_ms: Option<u64>,
-    /// The longest of these times, ms.
+    /// Duration of the longest throttled period, ms.
     pub longest_ms: Option<u64>,
 }
 
-/// Thermal throttling of these CPUs' cores and packages, by `package 0` and `core 0.3`; empty if the kernel does not count it.
-/// Every CPU has a copy of its package's counts, and each sibling one of its core's counts. Copies may lag, so only the
-/// largest is used (Linux, drivers/thermal/intel/therm_throt.c).
+/// Thermal throttling of these CPUs' cores and packages, by `package 0` and `core 0.3`; empty if the kernel does not
+/// count it. Every CPU has a copy of its package's counts, and each sibling has a copy of its core's counts. Copies may
+/// lag, so only the largest is used (Linux, drivers/thermal/intel/therm_throt.c).
 pub fn throttling(root: &Root, cpus: &CpuList) -> BTreeMap<String, Throttling> {
     let mut all: BTreeMap<String, Throttling> = BTreeMap::new();
     for (index, cpu) in cpus.iter().enumerate() {

@@ -35,7 +35,7 @@ pub struct Tables {
     pub complete: bool,
 }
 
-/// Central processors of a table, over all populated sockets.
+/// The central processors in a table, summed over all populated sockets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Populated {
     /// Number of populated sockets.
@@ -64,7 +64,7 @@ pub fn read(table: Vec<u8>) -> Tables {
     let complete =
         table.iter().any(|structure| structure.header.struct_type() == SMBiosEndOfTable::STRUCT_TYPE);
     let arrays: Vec<SMBiosPhysicalMemoryArray> = table.collect();
-    // Flash and video memory also have devices; a device whose array is missing is included.
+    // Devices for flash and video memory are excluded; a device whose array is missing is included.
     let of_system = |device: &SMBiosMemoryDevice| {
         let array = device.physical_memory_array_handle();
         let array = arrays.iter().find(|candidate| Some(candidate.parts().header.handle()) == array);
@@ -102,11 +102,11 @@ pub fn read(table: Vec<u8>) -> Tables {
     }
 }
 
-/// The lowest speed of each kind of memory, MT/s. A lower configured speed that is half of the rated speed is the
-/// clock instead of the transfer rate, and is discarded.
+/// The lowest speed of each kind of memory, MT/s. A configured speed that is below this and half of the rated speed is
+/// discarded, because it is the clock instead of the transfer rate.
 const LEAST_MT_S: [(&str, u32); 3] = [("DDR5", 2800), ("DDR4", 1400), ("DDR3", 700)];
 
-/// Fills the devices' channels and nodes from their locators.
+/// Fills in the devices' channels and nodes from their locators.
 pub fn place(devices: &mut [MemoryDevice]) {
     for device in devices.iter_mut() {
         let kind = device.kind.as_deref().unwrap_or_default();
@@ -125,8 +125,8 @@ pub fn place(devices: &mut [MemoryDevice]) {
     }
 }
 
-/// Splits a file in the format of `dmidecode --dump-bin` into entry point and table: the entry point is at 0, and the
-/// table at the address that it contains, 32. `None` if the file is too short or has a different format.
+/// Splits a file in the format of `dmidecode --dump-bin` into entry point and table: the entry point is at offset 0 and
+/// contains the address of the table, 32. `None` if the file is too short or has a different format.
 pub fn split_dump(dump: &[u8]) -> Option<(&[u8], &[u8])> {
     let entry = dump.get(..32)?;
     // The offset of the table's address in each version's entry point (DSP0134, 5.2).
@@ -151,7 +151,7 @@ fn memory_device(device: &SMBiosMemoryDevice) -> MemoryDevice {
         configured_mt_s: device
             .configured_memory_speed()
             .and_then(|speed| mt_s(speed, device.extended_configured_memory_speed())),
-        // 0 is a device for error correction only, 0xFFFF an unknown width.
+        // 0 means a device used only for error correction, and 0xFFFF an unknown width.
         data_bits: device.data_width().filter(|bits| (1..0xffff).contains(bits)).map(u32::from),
         ranks: device.attributes().map(|bits| u32::from(bits & 0xf)).filter(|ranks| *ranks > 0),
         vendor: string(device.parts(), 0x17),
@@ -168,7 +168,7 @@ fn bytes(device: &SMBiosMemoryDevice) -> Option<u64> {
         MemorySize::Megabytes(mib) => Some(u64::from(mib) << 20),
         MemorySize::SeeExtendedSize => match device.extended_size()? {
             MemorySizeExtended::Megabytes(mib) => Some(u64::from(mib) << 20),
-            // Without the other field, this value means 32 GB − 1 MB.
+            // If the extended field is missing, this value means 32 GB − 1 MB.
             MemorySizeExtended::SeeSize => Some(0x7fff << 20),
         },
     }
@@ -215,7 +215,7 @@ fn mhz(mhz: u16) -> Option<u64> {
     (1..=20_000).contains(&mhz).then(|| u64::from(mhz) * 1_000_000)
 }
 
-/// The kind of memory in dmidecode's spelling; most are abbreviations.
+/// The kind of memory spelled as in dmidecode. Most names are abbreviations.
 fn kind_name(kind: &MemoryDeviceType) -> Option<String> {
     use MemoryDeviceType as Kind;
     Some(match kind {

@@ -70,14 +70,14 @@ pub(crate) fn read(root: &Root, policies: &Policies) -> Snapshot {
     }
 }
 
-/// The SMT control's word, or whether SMT is active if the kernel has no SMT control.
+/// The state of the kernel's SMT control. If the kernel has no such control: whether SMT is active.
 fn smt(root: &Root) -> Option<String> {
     let file = |name: &str| root.text(&format!("/sys/devices/system/cpu/smt/{name}"));
     let active = || ["off", "on"].get(file("active")?.parse::<usize>().ok()?).copied();
     file("control").as_deref().and_then(text::name).or_else(|| active().map(str::to_owned))
 }
 
-/// The word in brackets of a file that lists its choices: `always [madvise] never`.
+/// The word in brackets in a file that lists all choices: `always [madvise] never`.
 fn chosen(root: &Root, path: &str) -> Option<String> {
     let text = root.text(path)?;
     let (_, rest) = text.split_once('[')?;

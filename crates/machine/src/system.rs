@@ -31,7 +31,7 @@ pub fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
     let named = root.text("/proc/sys/kernel/hostname").as_deref().and_then(text::name);
     // The kernel's placeholder for a host without a name.
     machine.hostname = named.filter(|name| name != "(none)").or_else(captured);
-    // Hosts have the directory under both paths; a capture may have only one.
+    // A running machine has the directory under both paths; a captured tree may have only one of them.
     let dmi = |name: &str| {
         let text = root.text(&format!("{DMI}/{name}"));
         text.or_else(|| root.text(&format!("/sys/devices/virtual/dmi/id/{name}")))
@@ -53,7 +53,7 @@ pub fn meaningful_name(text: &str) -> Option<String> {
     text::name(text).filter(|name| !is_placeholder(&name.to_lowercase()))
 }
 
-/// The available words, joined.
+/// The available parts, joined by spaces.
 pub(crate) fn joined(parts: [Option<String>; 3]) -> Option<String> {
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(" "))

@@ -84,7 +84,7 @@ pub fn cpu_list(text: Option<String>) -> CpuList {
 }
 
 /// A line of a meminfo file in bytes: `MemAvailable:   2048 kB`. Machines have at most 2^57 bytes (the widest physical
-/// addresses are 52 bits, five-level page tables reach 57); more is a corrupt file.
+/// addresses are 52 bits, five-level page tables reach 57); a larger value means that the file is corrupt.
 pub fn bytes_field(text: &str, key: &str) -> Option<u64> {
     let value = field(text, key)?.strip_suffix("kB")?.trim();
     value.parse::<u64>().ok()?.checked_mul(1024).filter(|bytes| *bytes <= 1 << 57)

@@ -28,15 +28,15 @@ const DIE: Level = Level { lists: ["die_cpus_list", "die_cpus_list"], id: Some("
 const PACKAGE: Level =
     Level { lists: ["package_cpus_list", "core_siblings_list"], id: Some("physical_package_id") };
 
-/// Maximum number of threads of a core: POWER has 8, SPARC had 8, and the kernel's limits are far lower.
+/// Maximum plausible number of threads of a core, far above real ones: POWER has 8, and SPARC had 8.
 const MOST_SIBLINGS: usize = 64;
 
 const ABSURD: &str = "lists more CPUs than a core can have; each CPU counts as its own core";
 
-/// Number of CPUs to check for data on a level: if none of them has any, the kernel does not support the level.
+/// Number of CPUs to check for data about a level. If none of them has such data, the kernel does not support the level.
 const ENOUGH_MISSES: usize = 8;
 
-/// Fills the topology of all online CPUs. Offline CPUs have none.
+/// Fills in the topology of all online CPUs. Offline CPUs have none.
 pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
     let online = online_of(machine);
     if online.is_empty() {
@@ -78,7 +78,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     notes.finish(&mut machine.notes);
 }
 
-/// The coverage entry if `topology` directories are missing, or only contain packages.
+/// The coverage entry if `topology` directories are missing or contain only packages.
 fn missing(packages: &[CpuList], cores: &[CpuList]) -> Coverage {
     let coverage = if !packages.is_empty() && cores.is_empty() {
         let reason =

@@ -24,7 +24,7 @@ pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
     }
 }
 
-/// The kernel parameter that marks a machine of the lab as emulated, regardless of the processor that it emulates.
+/// The kernel parameter that marks an emulated test machine, regardless of the processor that it emulates.
 const EMULATED_PARAMETER: &str = "linespeed.emulated";
 /// Implementer and part of QEMU's processor (`-cpu max`). Arm reserves implementer 0 for software, but HiSilicon's
 /// Hi1910 also uses it, so the part (`Q`) is also compared.
@@ -85,7 +85,7 @@ fn from_firmware(root: &Root) -> Option<&'static str> {
     }
     let vendor_in_product = vendor.is_empty();
     let strings = [product, vendor, file("board_vendor"), file("bios_vendor")];
-    // The kernel's log contains vendor and product as a single text, in which only the names are conclusive.
+    // The kernel's log contains vendor and product as a single text, so only known names in it are conclusive.
     let is_named =
         |text: &str, name: &str| text.starts_with(name) || vendor_in_product && text.contains(name);
     let named = |(_, names): &(&str, &str)| {
@@ -96,7 +96,7 @@ fn from_firmware(root: &Root) -> Option<&'static str> {
 }
 
 /// Devices that only hypervisors provide, identified by vendor and device number after the address in a line of
-/// `/proc/bus/pci/devices`. Guests without the CPU's hypervisor flag also have them.
+/// `/proc/bus/pci/devices`. They exist even in guests whose CPU does not set the hypervisor flag.
 fn from_pci(root: &Root) -> Option<&'static str> {
     const DEVICES: [(&str, &str); 4] =
         [("80eebeef", "virtualbox"), ("80eecafe", "virtualbox"), ("15ad0710", "vmware"), ("58530001", "xen")];
@@ -111,7 +111,7 @@ fn from_device_tree(root: &Root) -> Option<&'static str> {
         return known.or(Some("unknown"));
     }
     let compatible = root.text("/proc/device-tree/compatible")?;
-    // The virtual board of QEMU, and those of Firecracker and Cloud Hypervisor, which use the same name.
+    // The name of the virtual board of QEMU; Firecracker and Cloud Hypervisor use the same name.
     Some(if compatible.contains("linux,dummy-virt") || compatible.contains("qemu") { "kvm" } else { "none" })
 }
 

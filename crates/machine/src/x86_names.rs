@@ -56,7 +56,7 @@ pub fn microarchitecture(cpu: &Identity) -> Option<&'static str> {
     Some(if cpu.has("amx_fp16") { "Granite Rapids or later" } else { "Sapphire Rapids or later" })
 }
 
-/// Whether a number is among these: `4e`, `0-2f,60-9f`, `b0-`, `*`.
+/// Whether a number is in a list such as `4e`, `0-2f,60-9f`, `b0-`, `*`.
 fn among(numbers: &str, number: u32) -> bool {
     let hexadecimal = |digits: &str| u32::from_str_radix(digits, 16).ok();
     numbers == "*"

@@ -1,7 +1,7 @@
 //! Creates the arrays for bandwidth kernels.
 //!
-//! Memory is allocated once per run and reused. Some machines provide memory slowly: a virtual machine whose host backs
-//! memory only at first touch took 3 s per GiB, a hundred times as long as measuring its bandwidth.
+//! Memory is allocated once per run and reused. Some machines provide memory slowly: a virtual machine whose host backs memory only at
+//! first touch took 3 s per GiB, a hundred times as long as it takes to measure the bandwidth of that memory.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -122,7 +122,7 @@ fn check_placement(context: &mut Context, what: &str, cpus: &[u32], parts: &[Par
                 asked += pages;
             }
             Some(Some(Placement::Unknown(why))) => unknown = Some(why),
-            // A CPU whose node is unknown.
+            // The node of this CPU is unknown.
             Some(None) => {}
             None => unknown = Some(THREAD_NOT_STARTED.into()),
         }

@@ -9,11 +9,11 @@ use os::Stop;
 use os::mapping::{Mapping, Page};
 use os::placement::Placement;
 
-/// Bytes of each array per call of a kernel: about 100 µs of work. Slices of milliseconds thus consist of many calls,
-/// and the cost of a call is negligible.
+/// Bytes of each array per call of a kernel: about 100 µs of work. A slice of some milliseconds therefore consists of
+/// many calls, and the overhead of a call is negligible.
 pub(crate) const CHUNK: usize = 512 << 10;
 
-/// Arrays per part: triad and add read two and write one.
+/// Arrays per part: triad and add read two arrays and write one.
 pub(crate) const ARRAYS: usize = 3;
 
 /// The loop of this kind with the widest vectors of this CPU and regular stores, which compilers also generate for
@@ -27,8 +27,8 @@ pub(crate) fn widest_stream_with(op: Op, stores: Stores) -> Option<&'static Stre
     Variant::usable_vectors().filter_map(|variant| stream::find(op, stores, variant)).last()
 }
 
-/// Distance between the starts of arrays modulo 4 KiB. The streams of a kernel thus use different cache sets, and no
-/// load aliases an earlier store.
+/// Distance between the starts of arrays modulo 4 KiB. With this distance, the streams of a kernel use different cache
+/// sets, and no load aliases an earlier store.
 pub(crate) const SKEW: usize = 2048 - 64;
 
 /// Extra space in a mapping for the skews.

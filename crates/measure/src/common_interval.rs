@@ -66,7 +66,7 @@ pub(crate) fn rates(logs: &[WorkLog], slices: usize) -> Vec<f64> {
 
 /// Runs `work` on all of these CPUs at the same time. Each call logs its progress and returns whether it ran on a
 /// different CPU. The result is the total work per second in each slice, and whether any thread ran on a different CPU.
-/// There are no rates if a thread is missing.
+/// If a thread is missing, the list of rates is empty.
 pub(crate) fn run(
     cpus: &[u32],
     slices: usize,

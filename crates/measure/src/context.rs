@@ -143,7 +143,7 @@ impl<'a> Context<'a> {
     /// The command for a measurement for which this run has too little time.
     pub(crate) fn at_more_length(&self, measurement: &str) -> String {
         match (self.hurried, self.depth < Depth::Named) {
-            // In a quick run, the same command may be the current one.
+            // In a quick run, the user may already have entered this command, but with `--quick`.
             (true, _) => format!("without --quick: linespeed run {measurement}"),
             (false, true) => format!("linespeed run {measurement}"),
             (false, false) => format!("linespeed run {measurement} --full"),
@@ -155,8 +155,8 @@ impl<'a> Context<'a> {
         self.progress.advance(share);
     }
 
-    /// Runs a placement check, if due. Nothing else may run on the CPUs in the meantime; `busy`: all CPUs were busy until
-    /// now.
+    /// Runs a placement check, if due. Nothing else may run on the CPUs during the check. `busy`: whether all CPUs were
+    /// busy until now.
     pub(crate) fn look(&mut self, busy: bool) {
         if let Some(looker) = &mut self.looker {
             looker.look_when_due(busy);
@@ -195,7 +195,7 @@ impl<'a> Context<'a> {
         if measurement.summary.n == 0 {
             return;
         }
-        // All samples are between the same two placement checks.
+        // If no further placement check was made, all samples were taken between the same two placement checks.
         if measurement.looks.is_empty() && self.looked > 0 && self.looked == self.next_look() {
             measurement.looks = vec![self.looked];
         }
@@ -226,8 +226,8 @@ impl<'a> Context<'a> {
     }
 }
 
-/// The CPU for single-CPU measurements: the first sibling of a core of the fastest kind. Among these, the last one of a
-/// package is used, because interrupts and daemons prefer low-numbered CPUs.
+/// The CPU for single-CPU measurements: the first sibling of a core of the fastest kind. Among these CPUs, the last one
+/// in the first package is used, because interrupts and daemons prefer low-numbered CPUs.
 pub fn lead_cpu(machine: &Machine, cpus: &CpuList) -> Option<u32> {
     let fastest =
         |id: u32| machine.cpu(id).map_or((0, 0), |c| (c.capacity.unwrap_or(0), c.max_hz.unwrap_or(0)));

@@ -39,7 +39,7 @@ impl Cycle {
         self.lines * LINE
     }
 
-    /// Size to which the cycle can grow, bytes.
+    /// Maximum size of the cycle, bytes.
     pub(crate) fn capacity(&self) -> usize {
         self.mapping.len()
     }
@@ -100,7 +100,7 @@ impl Cycle {
 
     /// The line after line `at`.
     pub(crate) fn next(&self, at: usize) -> usize {
-        // SAFETY: every line on the cycle holds the address of a line on the cycle.
+        // SAFETY: every line on the cycle contains the address of a line on the cycle.
         let next = unsafe { *self.line(at % self.lines) };
         (next as usize - self.mapping.start() as usize) / LINE
     }

@@ -7,7 +7,7 @@ use record::{CpuList, Machine};
 /// An order of CPUs. All orders are pure functions of the inventory, so that a record can be interpreted later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FillOrder {
-    /// One CPU of each core, by node and package; then each core's next sibling.
+    /// One CPU of each core, ordered by node and package; then the next sibling of each core.
     CoresFirst,
     /// All siblings of a core before the next core.
     SiblingsFirst,
@@ -138,13 +138,13 @@ pub fn shared_steps(
 
 /// Numbers of CPUs at which to measure, ascending: 1, 2, 4, 8 …, all CPUs, and the boundaries: the largest number for
 /// which each core is used only once, or all CPUs are on one node, in one package or of the fastest kind; all siblings
-/// of the first core; and one CPU on every node. If `most` (at least 2) is given, only that many are returned: the
-/// first and the last, then the boundaries, then the numbers that fill the widest gaps.
+/// of the first core; and one CPU on every node. If `most` (at least 2) is given, only that many numbers are returned:
+/// the first and the last, then the boundaries, then the numbers that fill the widest gaps.
 pub fn steps(order: FillOrder, machine: &Machine, cpus: &CpuList, most: Option<usize>) -> Vec<usize> {
     let positions = order.positions(machine, cpus);
     let all = positions.len();
     let Some(first) = positions.first() else { return Vec::new() };
-    // The longest prefix for which this holds.
+    // The longest prefix that meets this condition.
     let while_all =
         |holds: &dyn Fn(&Position) -> bool| positions.iter().take_while(|position| holds(position)).count();
     let mut news = vec![

@@ -1,4 +1,4 @@
-//! Counts interrupts on one CPU by summing a column of /proc/interrupts, which is cheap enough to be done after each gap.
+//! Counts interrupts on one CPU by summing a column of /proc/interrupts, which is cheap enough to do after each gap.
 //! /proc/softirqs has the same format.
 
 use std::collections::BTreeMap;
@@ -42,8 +42,8 @@ impl Interrupts {
         Some(sum_of_column(self.fill()?, column))
     }
 
-    /// The lines that increased between the last two readings, with their increases: `45 eth0-TxRx-3`,
-    /// `Local timer interrupts`.
+    /// The lines that increased between the last two readings, with their increases. Examples of names: `45
+    /// eth0-TxRx-3`, `Local timer interrupts`.
     pub fn grown(&self) -> Vec<(String, u64)> {
         let before: BTreeMap<&[u8], u64> =
             lines(&self.previous, self.column).map(|(label, count, _)| (label, count)).collect();
@@ -95,7 +95,7 @@ fn lines(text: &[u8], column: usize) -> impl Iterator<Item = (&[u8], u64, &[u8])
     })
 }
 
-/// An interrupt's number and its device, which is the last word; the description of an interrupt without a number.
+/// An interrupt's number and its device, which is the last word. For an interrupt without a number: its description.
 fn name_of(label: &[u8], rest: &[u8]) -> String {
     let (label, rest) = (String::from_utf8_lossy(label), String::from_utf8_lossy(rest));
     let words: Vec<&str> =

@@ -27,7 +27,7 @@ const EVENTS: [&str; 7] = [
     "irq/softirq_exit",
     "sched/sched_switch",
     "power/cpu_idle",
-    // Interrupts without a handler: timers, reschedules, calls (x86-64). On aarch64 these have a handler, or are an IPI.
+    // Interrupts without a handler: timers, reschedules, calls (x86-64). On aarch64, these have a handler or are IPIs.
     "irq_vectors",
 ];
 
@@ -45,11 +45,11 @@ impl KernelTrace {
         clear_leftovers(mount);
         let folder = mount.join(format!("{NAME}{}", std::process::id()));
         let path = CString::new(folder.as_os_str().as_bytes()).ok()?;
-        // Started first, so that no instance is left behind.
+        // The guardian is started first, so that no instance is left behind.
         // SAFETY: the work only makes system calls, on a string created before.
         let guardian = unsafe {
             Guardian::post_beside_threads(c"linespeed-trace", &[], |lifeline| {
-                // Another process may be reading the trace.
+                // Removal fails while another process is reading the trace.
                 while matches!(lifeline.hear(), Message::Gone)
                     && libc::rmdir(path.as_ptr()) != 0
                     && *libc::__errno_location() == libc::EBUSY
@@ -60,7 +60,7 @@ impl KernelTrace {
         };
         let this = Self { guardian: Some(guardian.ok()?), folder };
         fs::create_dir(&this.folder).ok()?;
-        // Dropped, and therefore removed, if anything was refused.
+        // If anything was refused, the value is dropped, which removes the instance.
         this.begin(cpus).then_some(this)
     }
 

@@ -61,7 +61,7 @@ pub struct Results {
     pub measurements: Vec<record::Measurement>,
     /// The coverage: complete, partial and missing measurements.
     pub coverage: Vec<Coverage>,
-    /// The placement checks made in between.
+    /// The placement checks made between the measurements.
     pub looks: Option<Looks>,
     /// The longest gaps and latest wake-ups.
     pub long_gaps: Vec<record::long_gap::LongGap>,
@@ -146,7 +146,7 @@ pub fn run(
 }
 
 /// The coverage line for a finished measurement, placed above the lines that it added; none if one of these describes
-/// the whole measurement. A limitation in the outlook remains valid.
+/// the whole measurement. A limitation that was expected before the run is still reported.
 fn own_line(name: &str, outlook: Coverage, left: &[Coverage]) -> Option<Coverage> {
     let reported = left.iter().any(|line| line.what.split(' ').next() == Some(name));
     let withheld = left.iter().any(|line| line.is_for(&IMPLAUSIBLE));
@@ -157,8 +157,8 @@ fn own_line(name: &str, outlook: Coverage, left: &[Coverage]) -> Option<Coverage
     }
 }
 
-/// Marks the clock result as doubtful if the clock has changed since. It is sampled for one second only, while the
-/// longer measurements observe it for many seconds.
+/// Marks the clock result as doubtful if the clock has changed since. The clock measurement samples it for only one
+/// second, whereas the longer measurements observe it for many seconds.
 fn doubt_unsteady_clock(context: &mut Context) {
     let Some((_, low, high)) = crate::repeat::clock_range(&context.clocks_seen) else { return };
     let lead = context.lead().ok();

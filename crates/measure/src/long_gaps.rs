@@ -65,7 +65,7 @@ impl Longest {
             let (witness, mut takers) = match trace {
                 Some((trace, own)) => {
                     let mut takers = trace.takers(held.cpu, held.from..held.to, own, held.woken.is_some());
-                    // A trace shows no SMI.
+                    // A trace does not show SMIs.
                     if let Some(smi) = held.counted.iter().find(|taker| taker.kind == TakerKind::Smi) {
                         let below = takers.iter_mut().find(|taker| taker.kind == TakerKind::Below);
                         below.into_iter().for_each(|below| *below = Taker { ns: below.ns, ..smi.clone() });

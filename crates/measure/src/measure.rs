@@ -11,7 +11,7 @@ pub struct Measure {
     pub name: &'static str,
     /// The metrics of the measurement's results.
     pub metrics: &'static [Metric],
-    /// The coverage entry for a missing part, or for the reason why it is impossible; `None` without an obstacle.
+    /// The coverage entry if a part of the measurement is unavailable or the measurement is impossible; `None` if there is no obstacle.
     pub(crate) obstacle: fn(&Machine, &Snapshot, &CpuList) -> Option<Coverage>,
     pub(crate) budget: fn(&Machine, &CpuList, Depth) -> Budget,
     /// Whether the measurement uses the arrays that are passed between measurements; their memory is freed before any other
@@ -28,7 +28,7 @@ impl Measure {
         (self.obstacle)(machine, snapshot, cpus).unwrap_or_else(|| Coverage::measured(self.name))
     }
 
-    /// The maximum time and memory that it needs on `cpus` of this machine.
+    /// The maximum time and memory that the measurement needs on `cpus` of this machine.
     pub fn budget(&self, machine: &Machine, cpus: &CpuList, depth: Depth) -> Budget {
         (self.budget)(machine, cpus, depth)
     }

@@ -20,7 +20,7 @@ const HOPS: u64 = 32;
 /// Bursts per reading.
 const BURSTS: usize = 8;
 
-/// The probe's memory: the size of one huge page, which the chain of lines never leaves, so that no page walk is timed.
+/// The probe's memory, which is as large as one huge page. The chain of lines stays within it, so no page walk is timed.
 #[derive(Debug)]
 pub struct MemoryProbe {
     cycle: Cycle,
@@ -50,8 +50,8 @@ impl MemoryProbe {
     }
 
     fn burst(&mut self) -> Option<f64> {
-        // The next lines of the cycle can only be determined by following it, which caches them, so they are then
-        // flushed.
+        // The next lines of the cycle can only be determined by following the cycle. This loads them into the caches,
+        // so they are then flushed.
         let mut next = self.at;
         for _ in 0..HOPS {
             let line = self.cycle.mapping().start().wrapping_add(next * LINE);

@@ -17,7 +17,7 @@ pub struct Block {
     /// block.
     pub floor: Option<f64>,
     /// The 95th percentile of the duration of repeated identical work divided by its median: 1 if the work always takes
-    /// the same time. The worst CPU counts.
+    /// the same time. The result is from the worst CPU.
     #[serde(skip)]
     pub work_p95: Option<f64>,
     /// Share of time that the kernel, its interrupts and other tasks steal from a thread that never sleeps, on the
@@ -44,7 +44,7 @@ impl Block {
     }
 }
 
-/// Duration of the spinning part of a block; the other parts measure wake-ups and repeated work.
+/// Duration of the part of a block in which threads spin; the other parts measure wake-ups and repeated work.
 const SPIN: Duration = Duration::from_millis(60);
 /// Number of wake-ups, a millisecond apart.
 const WAKES: usize = 120;
@@ -81,7 +81,7 @@ pub fn sample_block(cpus: &[u32], stop: &Stop) -> Block {
     }
 }
 
-/// Rounds of the comparison of work with itself: enough that a single bad round does not determine the result.
+/// Rounds of the A/A control: enough that a single bad round does not determine the result.
 const ROUNDS: usize = 12;
 /// Duration of each of the two runs in a round.
 const RUN: Duration = Duration::from_millis(8);

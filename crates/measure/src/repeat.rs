@@ -53,7 +53,7 @@ pub fn there_and_back(round: usize, n: usize) -> impl Iterator<Item = usize> {
     (0..n).map(move |step| if round.is_multiple_of(2) { step } else { n - 1 - step })
 }
 
-/// Builds a measurement from watched samples; `value` converts each to the metric's unit.
+/// Builds a measurement from observed samples; `value` converts each to the metric's unit.
 pub(crate) fn measurement(
     metric: impl Into<Metric>,
     place: Labels,
@@ -81,7 +81,7 @@ pub(crate) fn mark_migrated(samples: usize) -> Vec<SampleMark> {
     mark_samples(std::iter::repeat_n([Mark::Migrated], samples))
 }
 
-/// Rates of the slices of several runs, with marks for slices with migrated threads.
+/// Rates of the slices of several runs; slices are marked if a thread migrated.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rates {
     pub samples: Vec<f64>,
@@ -158,8 +158,8 @@ fn doubt(measurement: &Measurement, target: f64) -> Option<Doubt> {
     Some(Doubt::too_noisy_for(extent, causes))
 }
 
-/// The range of some clocks relative to their median, without the outermost fiftieth on either side, and its ends in Hz; `None` for
-/// fewer than 10 clocks.
+/// The range of these clocks relative to their median, without the lowest and the highest 2 %, and the ends of the
+/// range in Hz; `None` for fewer than 10 clocks.
 pub(crate) fn clock_range(clocks: &[f64]) -> Option<(f64, f64, f64)> {
     if clocks.len() < 10 {
         return None;

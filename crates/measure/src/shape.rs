@@ -17,7 +17,7 @@ use crate::thread_group::{self, Member};
 use crate::watch::ns_since;
 use rounds::{Round, disjoint, ordered, pairs_of, partner, rounds_of};
 
-/// Rounds per block, with two hand-overs each: 1 µs on one core, 20 µs between packages. The fastest block counts.
+/// Rounds per block, with two hand-overs each. A block takes 1 µs on one core and 20 µs between packages; the fastest block counts.
 const ROUNDS: u64 = 50;
 /// Blocks per pair.
 const BLOCKS: u64 = 4;
@@ -25,7 +25,8 @@ const BLOCKS: u64 = 4;
 const WARM_UP: u64 = 5;
 /// Time for which a side waits for the other, which may not be running: a hundred times the time that a pair takes.
 const WAIT: Duration = Duration::from_micros(400);
-/// The maximum wait in all rounds together, if there are few rounds, so that a late thread does not lose a pair.
+/// The maximum wait in all rounds together, if there are few rounds: each wait may then be longer, so that a late
+/// thread does not lose a pair.
 const WAIT_OF_ALL: Duration = Duration::from_millis(6);
 /// Maximum number of rounds of the tournament. With more CPUs, only a sample of the pairs is measured, with the same
 /// number of pairs for each CPU, followed by the suspicious pairs found in the sample.
@@ -69,8 +70,8 @@ const APART_BESIDE: Duration = Duration::from_secs(10);
 const MOST_BESIDE: f64 = 0.0004;
 /// CPUs with at least this utilization are not idle.
 const IDLE: f64 = 0.2;
-/// Time for threads to start, during which they spin, and the same while a machine in use is observed. A thread that
-/// starts later loses its pairs.
+/// Time for threads to start, during which they spin; the second constant applies while a machine in use is observed. A
+/// thread that starts later loses its pairs.
 const LEAD: Duration = Duration::from_micros(600);
 const LEAD_BESIDE: Duration = Duration::from_micros(300);
 /// The additional time per thread.
@@ -96,7 +97,7 @@ pub struct Looker {
     lines: Vec<Line>,
     /// The page from which all CPUs load, with a cycle through all its lines, if lines can be flushed.
     page: Option<Mapping>,
-    /// Siblings in Linux's topology, as positions.
+    /// Pairs of siblings in Linux's topology, given by the positions of their CPUs.
     siblings: Vec<(usize, usize)>,
     looks: Looks,
     /// Whether other processes must not be disturbed.
@@ -228,7 +229,7 @@ impl Looker {
         look
     }
 
-    /// Lets the pairs of these rounds hand over lines, and then each CPU load from the page.
+    /// Lets the pairs of these rounds hand over lines, and then lets each CPU load from the page.
     fn meet(&self, rounds: &[Round], page: Option<usize>, look: &mut Look) {
         let n = self.looks.cpus.len();
         self.lines.iter().for_each(|line| line.0.store(0, Ordering::Relaxed));

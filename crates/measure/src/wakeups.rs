@@ -7,11 +7,11 @@ use crate::budget::Depth;
 pub struct Wakeups {
     /// Interval between wake-ups, ns.
     pub interval_ns: u32,
-    /// The priority of SCHED_FIFO; 0 for only SCHED_OTHER.
+    /// The priority of SCHED_FIFO; 0 to use only SCHED_OTHER.
     pub priority: u8,
     /// Total duration; if not given, it depends on the depth.
     pub seconds: Option<f64>,
-    /// Whether to use only cyclictest's setting for the whole time: SCHED_FIFO with idle states disabled, as far as
+    /// Whether to use only cyclictest's setting for the whole time: SCHED_FIFO with idle states disabled, if these are
     /// allowed.
     pub as_cyclictest: bool,
 }

@@ -6,7 +6,7 @@ use kernels::{chain, counter};
 use os::procfs::find_ticks;
 use record::Mark;
 
-/// Adds timed for one clock reading: about 10 µs, short compared with any sample.
+/// Number of add instructions timed for one clock reading: about 10 µs, short compared with any sample.
 const LOOK_ADDS: u64 = 32_768;
 
 /// Number of readings, of which the fastest counts, so that an interruption is not mistaken for a slow clock.

@@ -1,4 +1,4 @@
-//! A process that waits until its starting process ends, for whatever reason, and then cleans up.
+//! A process that waits until the process that started it has ended, for whatever reason, and then cleans up.
 
 use std::ffi::CStr;
 use std::io::{self, Read};
@@ -59,14 +59,14 @@ impl Guardian {
     ///
     /// # Errors
     ///
-    /// This process already has several threads, which a forked copy would not have; or it is the init of its
-    /// namespace, whose other processes end with it; or a kernel error.
+    /// This process has several threads, which a forked copy would lack; or this process is the init of its namespace,
+    /// in which all processes end together with init; or the kernel reports an error.
     pub fn post(name: &'static CStr, keep: &[RawFd], work: impl FnOnce(&Lifeline)) -> io::Result<Self> {
         if !Self::is_possible()? {
             return Err(OsError::CannotFork.into());
         }
-        // SAFETY: this process has one thread: nothing, including the allocator's locks, is in a state from which the
-        // copy could not continue.
+        // SAFETY: this process has only one thread, so nothing, including the allocator's locks, is in a state in which
+        // the copy could not continue.
         unsafe { Self::post_beside_threads(name, keep, work) }
     }
 
@@ -109,8 +109,8 @@ impl Guardian {
                 unsafe { libc::_exit(0) }
             }
             pid => {
-                // The guardian closes inherited descriptors after it has set its name, which prevents it from being
-                // ended as a regular process.
+                // The guardian closes inherited descriptors after it has set its name, so that it is not terminated as
+                // a regular process of the run.
                 drop(getting_ready);
                 let _ = ready.read(&mut [0]);
                 Ok(Self { lifeline, pid })
@@ -144,7 +144,7 @@ impl Guardian {
         self.tell(DISMISSED);
     }
 
-    /// Waits until the guardian exits, after a message or the closing of the pipe.
+    /// Waits until the guardian exits, which it does after a message or after the pipe is closed.
     pub fn wait(self) {
         let Self { lifeline, pid } = self;
         drop(lifeline);
@@ -163,8 +163,8 @@ fn tell(lifeline: &OwnedFd, number: i32) {
 /// Whether this process is single-threaded.
 fn has_one_thread() -> io::Result<bool> {
     const TASKS: &str = "/proc/self/task";
-    // On Linux, the directory has a link from itself, one from its parent and one per thread. Sandboxes with their own
-    // /proc may differ, so its entries are then counted.
+    // On Linux, the link count of the directory is two plus the number of threads. Sandboxes with their own /proc may
+    // differ, so the entries of the directory are then counted.
     Ok(std::fs::metadata(TASKS).is_ok_and(|folder| folder.nlink() == 3)
         || std::fs::read_dir(TASKS)?.count() == 1)
 }
@@ -202,12 +202,12 @@ fn close_range(first: RawFd, last: RawFd) {
     if first > last {
         return;
     }
-    // SAFETY: integers, and a limit that the kernel fills; these descriptors are not used here.
+    // SAFETY: the calls take integers, and a limit that the kernel fills; these descriptors are not used here.
     unsafe {
         if libc::syscall(libc::SYS_close_range, first, last, 0) == 0 {
             return;
         }
-        // Before Linux 5.9: all descriptors up to the limit of this process.
+        // Before Linux 5.9, all descriptors up to this process's limit are closed one by one.
         let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
         libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit);
         let most = i32::try_from(limit.rlim_cur).unwrap_or(i32::MAX).min(1 << 20);

@@ -17,7 +17,7 @@ const MOST_BYTES: u64 = 1024;
 /// The permission bits of the group and of other users.
 const OTHERS: u32 = 0o077;
 
-/// A key generated for one call only.
+/// The warning about a key that is valid for this call only.
 pub const NOT_KEPT: Template = Template::new(
     "redaction-key-not-kept",
     "--redact: pseudonyms are valid for this call only, because their key cannot be saved in the state directory: {why}",
@@ -27,7 +27,7 @@ pub const DAMAGED: Template = Template::new(
     "redaction-key-damaged",
     "--redact: pseudonyms are valid for this call only: redaction.key in the state directory contains no key; delete it to create one",
 );
-/// A key that is not secret.
+/// The warning about a key that other users can read.
 pub const READABLE: Template = Template::new(
     "redaction-key-readable",
     "--redact: other users can read the pseudonym key: chmod 600 redaction.key in the state directory",
@@ -53,7 +53,7 @@ pub fn kept_key(writer: &Writer, folder: Option<&Path>) -> io::Result<(Key, Opti
             Ok((None, remark)) => (key, remark),
             Err(why) => (key, Some(text!(NOT_KEPT, why = why.to_string()))),
         }),
-        // A key may exist in a directory that is not writable.
+        // A directory that is not writable may still contain a key.
         Err(error) => Ok(match read(writer, &path) {
             Ok((Some(known), remark)) => (known, remark),
             _ => (key, Some(text!(NOT_KEPT, why = error.to_string()))),

@@ -14,10 +14,10 @@ pub const HUGE: usize = 2 << 20;
 pub enum Page {
     /// Base pages (4 KiB on x86-64; 4, 16 or 64 KiB on aarch64).
     Base,
-    /// Huge pages: transparent ones, or reserved ones if THP is off.
+    /// Huge pages: transparent huge pages, or reserved huge pages if THP is off.
     Huge,
-    /// Any pages that the kernel provides if huge pages are requested. Used for bandwidth, which hardly depends on the page
-    /// size.
+    /// Whatever pages the kernel provides if huge pages are requested. This is used for bandwidth, which hardly depends on
+    /// the page size.
     Any,
 }
 
@@ -61,9 +61,10 @@ pub struct Mapping {
     reserved: bool,
 }
 
-// SAFETY: a mapping is plain memory; callers that divide it among threads are responsible for separating writes.
+// SAFETY: a mapping is plain memory; callers that divide it among threads must ensure that no two threads write to the
+// same part.
 unsafe impl Send for Mapping {}
-// SAFETY: shared access only returns the address.
+// SAFETY: a shared reference only gives access to the address.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
@@ -141,10 +142,10 @@ impl Mapping {
         }
     }
 
-    /// Excludes the mapping from child processes: the kernel would otherwise copy its page tables for each child, and
-    /// free them during the child's run time.
+    /// Excludes the mapping from child processes: otherwise, the kernel would copy the mapping's page tables for each
+    /// child, and free the copies during the child's run time.
     pub fn keep_from_children(&self) {
-        // SAFETY: changes only what fork copies; if it fails, child processes are only slower.
+        // SAFETY: the call only changes what fork copies. If it fails, child processes are slower, but still correct.
         let _ = unsafe { madvise(self.base.cast(), self.whole, Advice::LinuxDontFork) };
     }
 
@@ -175,7 +176,7 @@ pub fn transparent_huge_pages_allowed() -> bool {
         .is_ok_and(|text| !text.contains("[never]"))
 }
 
-/// Sums Rss and huge memory of those areas in `smaps` that begin within the range.
+/// Sums the resident memory and the huge-page memory of those areas in `smaps` that begin within the range.
 fn huge_share_in(smaps: &str, start: u64, bytes: u64) -> Option<f64> {
     let (mut inside, mut rss, mut huge, mut reserved) = (false, 0u64, 0u64, 0u64);
     for line in smaps.lines() {

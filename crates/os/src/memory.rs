@@ -18,7 +18,7 @@ pub(crate) fn policy_mode(interleave: bool) -> libc::c_int {
     (if interleave { MPOL_INTERLEAVE } else { MPOL_BIND }) as libc::c_int
 }
 
-/// Binds those pages of a mapping that were not yet touched to `node`.
+/// Binds the pages of a mapping that have not been touched yet to `node`.
 pub fn bind_to_node(mapping: &Mapping, node: u32) -> io::Result<()> {
     let (start, bytes) = (mapping.start(), mapping.len());
     let bits = usize::BITS;

@@ -55,7 +55,7 @@ fn set_affinity(thread: i32, mask: &[u64]) -> io::Result<()> {
         .map(drop)
 }
 
-/// Pins another thread, by its TID, to CPUs for its lifetime.
+/// Pins another thread, given by its TID, to CPUs until that thread ends.
 ///
 /// # Errors
 ///
@@ -74,7 +74,7 @@ impl Pinned {
         }
     }
 
-    /// Restricts the calling thread to these CPUs, among which the scheduler chooses.
+    /// Restricts the calling thread to these CPUs; the scheduler chooses among them.
     pub fn within(cpus: &CpuList) -> io::Result<Self> {
         let before = read_affinity(0)?;
         set_affinity(0, &bit_mask(cpus))?;

@@ -12,7 +12,7 @@ use crate::memory::nodes_of_pages;
 /// enough that checking a mapping of terabytes takes milliseconds.
 const MOST_PAGES: usize = 8192;
 
-/// Minimum share of correctly placed pages; below it, a cell is rejected.
+/// Minimum share of correctly placed pages; a cell with a lower share is rejected.
 pub const LEAST_SHARE: f64 = 0.99;
 
 /// The placement of the pages of the first `bytes` of a mapping.
@@ -25,7 +25,7 @@ pub enum Placement {
         /// Queried pages.
         pages: usize,
     },
-    /// The kernel does not report the nodes, with the reason.
+    /// The kernel does not report the nodes, for this reason.
     Unknown(Text),
 }
 
@@ -36,7 +36,7 @@ impl Placement {
     }
 
     /// Queries the touched pages of `[from, from + bytes)`. If the kernel may move pages (unbound memory with NUMA balancing), the calling
-    /// thread must run on a CPU of the intended node: it may have to read some pages.
+    /// thread must run on a CPU of the intended node, because it may have to read some pages.
     pub fn check_range(mapping: &Mapping, from: usize, bytes: usize, node: u32) -> Self {
         let base = crate::mapping::base_page() as usize;
         let bytes = bytes.min(mapping.len().saturating_sub(from));
@@ -91,8 +91,8 @@ impl Placement {
 /// The node of each page, from `ask`; pages without an answer are queried again after a `read`.
 ///
 /// NUMA balancing occasionally makes pages inaccessible, to detect which CPU reads them next, and moves some. Some kernels do not report
-/// the node of such a page, and none reports the node of a page that is being moved; after the next read, the node is reported again. This
-/// affects whole huge pages at a time, which may be all memory of a small part.
+/// the node of such a page, and none reports the node of a page that is being moved; after the next read, the node is reported again. Each
+/// time, a complete huge page is affected, which may be all the memory that a small part of an array has.
 fn nodes_of(
     pages: &[*const u8],
     ask: impl Fn(&[*const u8]) -> io::Result<Vec<i32>>,

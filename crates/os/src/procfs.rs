@@ -1,5 +1,5 @@
-//! Parses the kernel's texts in /proc and in control groups about processes, CPUs and waiting. Callers open the files
-//! themselves, which may also be those of a captured tree.
+//! Parses the files in /proc and in control groups that describe processes, CPUs and waiting. Callers open the files
+//! themselves, so that files of a captured tree can be parsed as well.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -99,7 +99,8 @@ impl Stat {
         self.ticks.0.saturating_add(self.ticks.1)
     }
 
-    /// CPU time since `before` (the same process, or none), in user mode and in the kernel, s.
+    /// CPU time used since `before` (an earlier state of the same process, if any), in user mode and in the kernel,
+    /// seconds.
     pub fn seconds_since(&self, before: Option<&Self>) -> (f64, f64) {
         let (user, system) =
             before.filter(|before| before.started == self.started).map_or((0, 0), |before| before.ticks);
@@ -107,7 +108,8 @@ impl Stat {
         (seconds(self.ticks.0, user), seconds(self.ticks.1, system))
     }
 
-    /// Whether all its threads have ended. The state shows only the first thread, which other threads can outlive.
+    /// Whether all its threads have ended. The state field describes only the first thread, and other threads can
+    /// outlive that thread.
     pub fn has_ended(&self) -> bool {
         self.state == 'X' || self.state == 'Z' && self.threads <= 1
     }
@@ -186,7 +188,7 @@ pub fn count_of(text: &str, name: &str) -> Option<u64> {
     words.find_map(|mut words| (words.next()? == name).then(|| words.next()?.parse().ok())?)
 }
 
-/// Seconds for which a quota throttled a cgroup: `throttled_usec` of version 2, `throttled_time` (ns) of version 1.
+/// Seconds for which a quota throttled a cgroup: `throttled_usec` in cgroup v2, `throttled_time` (ns) in cgroup v1.
 pub fn throttled_seconds(stat: &str) -> Option<f64> {
     let (us, ns) = (count_of(stat, "throttled_usec"), count_of(stat, "throttled_time"));
     us.map(|us| us as f64 / 1e6).or(ns.map(|ns| ns as f64 / 1e9))

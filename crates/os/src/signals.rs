@@ -17,14 +17,14 @@ pub(crate) fn is_asked() -> bool {
 /// The command to which signals are forwarded; 0 for none.
 static COMMAND: AtomicI32 = AtomicI32::new(0);
 
-/// Time of the last signal that was not a repetition, ns of the monotonic clock; 0 if there was none.
+/// Time of the last signal that was not a repetition, in ns on the monotonic clock; 0 if there was none.
 static LAST: AtomicI64 = AtomicI64::new(0);
 
 /// Signals at most this far apart, in ns, count as one signal sent twice: users cannot intentionally press Ctrl-C again
 /// that fast.
 const ONE_MOMENT: i64 = 200_000_000;
 
-/// Forwards signals to a command instead of handling them, until [`keep`]. Call after [`install`].
+/// Forwards signals to a command instead of handling them, until [`keep`]. Call this after [`install`].
 pub fn pass_on_to(command: i32) {
     COMMAND.store(command, Ordering::SeqCst);
 }
@@ -41,7 +41,7 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, _: *mut libc::c_vo
     }
     // SAFETY: the kernel passes its own siginfo; kill only takes integers and is async-signal-safe.
     unsafe {
-        // A terminal also signals the command, but when it closes, it first signals the leader of the session.
+        // A terminal also signals the command. When it closes, however, it first signals the leader of the session.
         let from_terminal = !info.is_null() && (*info).si_code == libc::SI_KERNEL;
         if !from_terminal || signal == libc::SIGHUP {
             libc::kill(command, signal);
@@ -83,8 +83,8 @@ pub fn expect_full_disks() {
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
-/// Signals that end a program by default and can be handled. While there are children to end, none of them may end only
-/// this process.
+/// Signals that end a program by default and can be handled. While children are running, none of these signals may end
+/// this process alone.
 const ENDING: [i32; 8] = [
     libc::SIGINT,
     libc::SIGTERM,

@@ -1,8 +1,8 @@
-//! The atomic variable with which a signal requests that everything end.
+//! The atomic variable through which a signal requests that everything be stopped.
 
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// The signal that requested a stop, 0 before that. Signal handlers store it; loops check it.
+/// The signal that requested a stop; 0 if there was none. Signal handlers store it; loops check it.
 #[derive(Debug, Default)]
 pub struct Stop(AtomicI32);
 

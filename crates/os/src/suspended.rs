@@ -12,7 +12,7 @@ fn now(clock: ClockId) -> Duration {
 }
 
 /// The time for which the machine was suspended since boot. During suspension, the monotonic clock stops, but the
-/// boot-time clock does not (clock_gettime(2)). Accurate to some milliseconds.
+/// boot-time clock does not (clock_gettime(2)). The result is accurate to a few milliseconds.
 pub fn suspended() -> Duration {
     let mut asleep = Duration::ZERO;
     for _ in 0..10 {

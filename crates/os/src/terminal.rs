@@ -1,4 +1,5 @@
-//! Terminal capabilities, from the terminal and environment variables; and a pager for long text.
+//! Determines the terminal's capabilities from the terminal and from environment variables, and shows long text in a
+//! pager.
 
 use std::env::{var, var_os};
 use std::io::{IsTerminal, Write};
@@ -11,7 +12,7 @@ use rustix::termios::{Winsize, tcgetwinsize};
 /// clear the screen.
 const LESS: &str = "FRX";
 
-/// Whether the terminal is dumb: no colors, only ASCII.
+/// Whether the terminal is dumb, that is, supports no colors and only ASCII.
 fn is_dumb() -> bool {
     var_os("TERM").is_some_and(|term| term == "dumb")
 }
@@ -56,8 +57,8 @@ pub struct Redrawn {
 }
 
 impl Redrawn {
-    /// The output on `file` for this text: on a terminal, as many lines as fit; otherwise, the whole text after an
-    /// empty line.
+    /// What to write to `file` for this text: on a terminal, as many lines as fit; otherwise, the complete text,
+    /// preceded by an empty line.
     pub fn over(&mut self, text: &str, file: &(impl IsTerminal + AsFd)) -> String {
         let before = self.lines;
         if !file.is_terminal() || is_dumb() {

@@ -12,13 +12,13 @@ pub(crate) fn check_result(value: libc::c_long) -> io::Result<libc::c_long> {
 
 /// The CPU on which the calling thread runs now.
 pub fn current_cpu() -> Option<u32> {
-    // SAFETY: no arguments, no memory.
+    // SAFETY: the call takes no arguments and touches no memory.
     u32::try_from(unsafe { libc::sched_getcpu() }).ok()
 }
 
 /// The calling thread's TID.
 pub fn thread_id() -> i32 {
-    // SAFETY: no arguments, no memory.
+    // SAFETY: the call takes no arguments and touches no memory.
     (unsafe { libc::syscall(libc::SYS_gettid) }) as i32
 }
 
@@ -80,8 +80,8 @@ pub fn set_fifo(priority: i32) -> io::Result<()> {
     check_result(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters) }.into()).map(drop)
 }
 
-/// The remedy if SCHED_FIFO is refused. With CONFIG_RT_GROUP_SCHED, a version 1 cgroup starts without a real-time
-/// budget, and the kernel then refuses SCHED_FIFO even to root (sched-rt-group.rst).
+/// The remedy if SCHED_FIFO is refused. With CONFIG_RT_GROUP_SCHED, a new v1 cgroup has no real-time budget, and the
+/// kernel then refuses SCHED_FIFO even to root (sched-rt-group.rst).
 pub fn fifo_remedy() -> Text {
     if crate::is_root() {
         text!(

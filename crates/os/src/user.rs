@@ -87,8 +87,8 @@ fn set_file_owner(user: u32, group: u32) {
     }
 }
 
-/// The name of the current user; the UID if /etc/passwd lacks it. The C library's own look-up would load other libraries into this static
-/// program.
+/// The name of the current user, or the UID if /etc/passwd has no entry for the user. The C library's own lookup would load other
+/// libraries into this static program.
 pub fn user_name() -> String {
     let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
     name_of(effective_user(), &passwd).map_or_else(|| effective_user().to_string(), str::to_owned)

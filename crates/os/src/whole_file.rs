@@ -57,7 +57,8 @@ impl Writer {
         self.write_waiting(path, text, true)
     }
 
-    /// Like [`Self::write`], for repeatedly written files: it waits neither for a disk nor for a pipe's reader.
+    /// Like [`Self::write`], for repeatedly written files: this function waits neither for the disk nor for the reader
+    /// of a pipe.
     pub fn refresh(&self, path: &Path, text: &str) -> Result<(), CannotWrite> {
         self.write_waiting(path, text, false)
     }
@@ -82,9 +83,9 @@ impl Writer {
         write().map_err(|error| cannot(path, error))
     }
 
-    /// Writes a new measurement and returns its path: `path`, replacing an existing file if the user `named` it. If
-    /// the path is no longer writable, the measurement is saved in the temporary directory. This is still an error,
-    /// because users would not look there, but nothing is lost.
+    /// Writes a new measurement and returns its path: `path`, replacing an existing file if the user `named` it. If the
+    /// path is no longer writable, the measurement is saved in the temporary directory. This function then still
+    /// returns an error, because users would not look for the measurement there, but nothing is lost.
     pub fn write_or_rescue(&self, path: &Path, named: bool, text: &str) -> Result<PathBuf, CannotWrite> {
         let written = if named {
             self.write(path, text).map(|()| path.to_owned())
@@ -153,8 +154,8 @@ impl Writer {
         self.own.as_ref().is_some_and(|own| path.starts_with(own))
     }
 
-    /// Whether the path is a device or a pipe, which is written to rather than replaced. Neither is expected in our own
-    /// directory, where a pipe would block us.
+    /// Whether the path is a device or a pipe, that is, whether text is written to it instead of replacing it. Neither
+    /// is expected in our own directory, in which a pipe would block us.
     fn is_written_to(&self, path: &Path) -> std::io::Result<bool> {
         match is_special(path) {
             true if self.is_own(path) => Err(Error::other(text!("it is not a regular file").to_string())),
@@ -181,7 +182,7 @@ impl Writer {
     fn staged(&self, folder: &Path, text: &str, waits: bool) -> std::io::Result<tempfile::NamedTempFile> {
         self.have(folder)?;
         let mut file = temporary(folder)?;
-        // The error of `write_all` does not mention the temporary file.
+        // The error from `write_all` does not name the temporary file.
         file.as_file_mut().write_all(text.as_bytes())?;
         if waits {
             file.as_file().sync_all()?;
@@ -233,8 +234,8 @@ fn is_old(data: &Metadata) -> bool {
     age.is_some_and(|age| age > Duration::from_secs(2))
 }
 
-/// An empty temporary file in `folder`, locked, with the same permissions as the user's other files. The error is that
-/// of the system, because the name of a temporary file would only be confusing.
+/// An empty temporary file in `folder`, locked, with the same permissions as the user's other files. The error is the
+/// system's error without the name of the temporary file, which would only be confusing.
 fn temporary(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
     clear_killed(folder, UNFINISHED);
     let mut system = None;

@@ -1,4 +1,5 @@
-//! Converts passes to results: a sample is the duration of a pass in core cycles, with concurrent events.
+//! Converts passes to results: a sample is the duration of a pass in core cycles. The events during the passes are
+//! recorded with the result.
 
 use kernels::primes;
 use record::DetailKey;
@@ -13,10 +14,11 @@ use crate::{Disturbed, LayerPasses, Pass, Timings};
 
 /// Maximum relative standard deviation of passes on an idle machine, as in the published comparison.
 const STEADY: f64 = 0.003;
-/// Maximum difference between the clocks before and after a slice at which the clock counts as unchanged.
+/// Maximum relative difference between the clocks before and after a slice; up to this difference, the clock counts as
+/// unchanged.
 const CLOCK_MOVED: f64 = 0.01;
 
-/// The results of all layers that ran; those of guests include the kind of KVM.
+/// The results of all layers that ran. The results of guests include the kind of KVM.
 pub(crate) fn measurements(timings: &Timings, kvm: Option<Kind>) -> Vec<Measurement> {
     let figure = |row: &LayerPasses| match kvm.filter(|_| row.name.is_guest()) {
         Some(kvm) => measurement(row).with_detail(detail::KVM, kvm.word()),
@@ -60,7 +62,7 @@ fn measurement(row: &LayerPasses) -> Measurement {
         values.sort_by(f64::total_cmp);
         record::statistics::median_of_sorted(&values)
     };
-    // Rounded to whole cycles, because a slice has tens of millions of cycles.
+    // Whole cycles are precise enough, because a slice has tens of millions of cycles.
     let portions: Vec<u64> = all.iter().map(|pass| cycles(pass).round() as u64).collect();
     measurement = measurement
         .with_detail(detail::PORTIONS, portions)
@@ -83,7 +85,7 @@ fn measurement(row: &LayerPasses) -> Measurement {
 
 type Count = fn(&Disturbed) -> Option<f64>;
 
-/// Counts per slice, by their names in the details: events per second, or a share for times.
+/// The counts of a slice, each with the name of its detail, which contains events per second or, for times, a share.
 const COUNTS: [(DetailKey<f64>, Count); 6] = [
     (detail::INTERRUPTS_PER_S, |disturbed| disturbed.interrupts.map(|n| n as f64)),
     (detail::SOFTIRQS_PER_S, |disturbed| disturbed.softirqs.map(|n| n as f64)),
@@ -93,8 +95,8 @@ const COUNTS: [(DetailKey<f64>, Count); 6] = [
     (detail::STOLEN_SHARE, |disturbed| disturbed.stolen),
 ];
 
-/// The event rate per second, over the slices in which the event could be counted; `None` if the event could never be
-/// counted.
+/// Events per second, over the slices in which the event could be counted; `None` if it could not be counted in any
+/// slice.
 fn rate(all: &[&Pass], count: Count) -> Option<f64> {
     let (mut events, mut seconds) = (0.0, 0.0);
     for pass in all {
@@ -103,7 +105,7 @@ fn rate(all: &[&Pass], count: Count) -> Option<f64> {
             seconds += pass.seconds;
         }
     }
-    // Four decimals: counts over a few seconds are not more precise.
+    // Rounded to four decimals: counts over a few seconds are not more precise than that.
     (seconds > 0.0).then(|| (events / seconds * 1e4).round() / 1e4)
 }
 
@@ -124,7 +126,7 @@ fn marks(row: &LayerPasses) -> Vec<SampleMark> {
     )
 }
 
-/// The doubt "too noisy" with its causes, if passes scatter more than on an idle machine.
+/// The doubt "too noisy" with its causes, if the passes vary more than they would on an idle machine.
 fn doubt(measurement: &Measurement, all: &[&Pass]) -> Option<Doubt> {
     let passes = measurement.summary.n;
     let Some(variation) = measurement.summary.variation else {

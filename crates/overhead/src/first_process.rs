@@ -18,7 +18,8 @@ use wire::{Kind, Orders};
 /// The path at which the kernel starts the program of an initramfs.
 const INIT: &str = "/init";
 
-/// Mounts: type, directory, and whether the directory must be created. The first one contains the instructions.
+/// The file systems to mount: type, directory, and whether the directory must be created. The first file system
+/// contains the instructions.
 const MOUNTS: [(&str, &str, bool); 6] = [
     ("proc", "/proc", false),
     ("sysfs", "/sys", false),
@@ -36,7 +37,8 @@ pub fn is_first_process() -> bool {
         && !Path::new("/proc/self").exists()
 }
 
-/// Executes the instructions and powers off. If there are none, because this is not a lab machine, only a message is printed.
+/// Executes the instructions and powers off. If there are no instructions, because this is not a virtual machine of the lab,
+/// a message is printed instead.
 pub fn run() -> ! {
     let mut notes: Vec<String> = MOUNTS.iter().take(1).filter_map(mount).collect();
     let orders = match read_orders() {
@@ -50,7 +52,7 @@ pub fn run() -> ! {
     };
     notes.extend(MOUNTS.iter().skip(1).filter_map(mount));
     if let Err(error) = obey(&orders, notes) {
-        // Only the console remains for output.
+        // The message can only be written to the console.
         eprintln!("linespeed (PID 1): {error}");
     }
     power_off()
@@ -131,7 +133,7 @@ fn attend(mut child: Child, channel: &Channel) -> String {
         scope.spawn(|| pass_on(output, Kind::Output, channel));
         scope.spawn(|| pass_on(error, Kind::Error, channel));
         let ended = wait(child.id());
-        // Processes left behind by the program would keep the pipes open.
+        // Processes left behind by the program would otherwise keep the pipes open.
         // SAFETY: the call touches no memory; -1 from init means all other processes.
         unsafe { libc::kill(-1, libc::SIGKILL) };
         ended
@@ -151,7 +153,7 @@ fn pass_on(from: Option<impl Read>, kind: Kind, channel: &Channel) {
     }
 }
 
-/// Waits for `child`, and for every orphan that the kernel reparents to the first process.
+/// Waits for `child`, and reaps every orphan that the kernel reparents to this process.
 fn wait(child: u32) -> String {
     loop {
         match rustix::process::wait(WaitOptions::empty()) {
@@ -185,7 +187,8 @@ impl Channel {
         opened().map(|port| Self(Mutex::new((port, 0)))).map_err(|error| with_path(path, &error))
     }
 
-    /// Sends a frame. Errors are ignored: the host detects missing frames, and there is no other recipient.
+    /// Sends a frame. Errors are ignored: the host detects missing frames, and there is nowhere else to report an
+    /// error.
     fn send(&self, kind: Kind, payload: &[u8]) {
         let mut channel = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (port, number) = &mut *channel;

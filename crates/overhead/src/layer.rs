@@ -1,4 +1,4 @@
-//! Layers: the name, a pass over the routine, and the reason if a layer is unavailable.
+//! Layers: their names, the slices that they run, and the reasons why some are unavailable.
 
 use std::fmt;
 use std::ops::Range;
@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 
 /// The layer that repeats the user program; any difference from the first run is noise.
 pub const AGAIN: &str = "user again";
-/// The prefix of a guest's layers.
+/// The prefix of the names of a guest's layers.
 const GUEST: &str = "guest";
-/// The user program with real-time priority.
+/// The layer that runs the user program with real-time priority.
 pub const REAL_TIME: &str = "user real-time";
 
-/// The offset of an address in its 4 KiB page, the smallest page size of any machine.
+/// The offset of an address in its 4 KiB page, because 4 KiB is the smallest page size of any machine.
 pub fn page_offset(address: u64) -> u16 {
     (address % 4096) as u16
 }
@@ -21,9 +21,9 @@ pub fn page_offset(address: u64) -> u16 {
 /// One slice of the routine, as run by a layer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pass {
-    /// Primes in the requested range.
+    /// The number of primes found in the requested range.
     pub primes: u64,
-    /// The duration on the invariant counter ([`crate::Ticks`]), which is the clock of all layers.
+    /// The duration, seconds, measured with the invariant counter ([`crate::Ticks`]) that all layers use.
     pub seconds: f64,
     /// The core's clock, Hz: the mean of two readings with dependent adds on the same CPU, right before and right after
     /// the slice.
@@ -92,7 +92,7 @@ impl fmt::Display for LayerName {
     }
 }
 
-/// A layer in which the routine can run. Dropping the layer reverts its setup.
+/// A layer in which the routine can run. Dropping the value undoes the layer's setup.
 pub trait Layer {
     /// The layer's name.
     fn name(&self) -> LayerName;

@@ -11,7 +11,7 @@ use record::{Template, text};
 
 use super::Unavailable;
 
-/// Maximum time for a thread to stop working after a request.
+/// Maximum time that a thread may take to stop working after it was asked to.
 const GRACE: Duration = Duration::from_secs(1);
 /// The interval between checks for a stop signal.
 const LOOK: Duration = Duration::from_millis(50);
@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// A piece of work that a thread does with its resources.
 type Order<S> = Box<dyn FnOnce(&mut S) + Send>;
 
-/// A thread that owns the resources of a layer, and works with them on request.
+/// A thread that owns the resources of a layer and does work with these resources on request.
 #[derive(Debug)]
 pub(crate) struct LayerThread<S> {
     orders: Option<Sender<Order<S>>>,
@@ -71,7 +71,7 @@ impl<S: 'static> LayerThread<S> {
         Ok(started)
     }
 
-    /// Lets the thread do a piece of work, and sleeps until the work is done. After a failure, the thread does no
+    /// Has the thread do a piece of work, and sleeps until the work is done. After a failure, the thread does no
     /// further work.
     ///
     /// # Errors
@@ -89,7 +89,7 @@ impl<S: 'static> LayerThread<S> {
         let order: Order<S> = Box::new(move |own| {
             let _ = sender.send(work(own));
         });
-        // A thread that has ended drops the order together with the channel for its answer.
+        // If the thread has ended, the order is dropped together with the channel for the answer.
         if let Some(orders) = &self.orders {
             let _ = orders.send(order);
         }
@@ -121,7 +121,7 @@ impl<S: 'static> LayerThread<S> {
         result.inspect_err(|failure| self.over = Some(failure.clone()))
     }
 
-    /// Interrupts a thread that did not answer in time, or whose answer is no longer needed.
+    /// Interrupts a thread that has not answered in time, or whose answer is no longer needed.
     fn give_up<R>(&mut self, patience: &Patience, answer: &Receiver<R>) -> Unavailable {
         if let Some(thread) = &self.thread {
             // SAFETY: the thread has not been joined, so its handle is valid. The signal is blocked except during the
@@ -154,7 +154,7 @@ const THREAD_ENDED: Template = Template::new("overhead-thread-ended", "the layer
 
 impl<S> Drop for LayerThread<S> {
     fn drop(&mut self) {
-        // The thread ends when no more requests are possible.
+        // The thread ends once no further requests can arrive.
         self.orders = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();

@@ -1,8 +1,9 @@
 //! Runs one routine (`kernels::primes`) in each layer of a machine: user mode, kernel, guest; pinned to a CPU or not,
-//! with or without interrupts. Identical code runs in all layers, so that the cost of a step between two layers is due
-//! only to the differences between the layers.
+//! with or without interrupts. Identical code runs in all layers, so that the difference in time between two layers is
+//! due only to the layers themselves.
 //!
-//! A layer runs a pass in slices: layers alternate every few milliseconds, so that drift affects all layers equally.
+//! A pass is divided into slices. The layers run their slices alternately, changing every few milliseconds, so that
+//! drift affects all layers equally.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 #![warn(unreachable_pub)]

@@ -1,4 +1,5 @@
-//! Observes a slice: the core's clock right before and after the slice, and disturbances of the thread.
+//! Observes a slice: measures the core's clock right before and right after the slice, and counts what disturbed the
+//! thread.
 
 use kernels::chain;
 
@@ -44,7 +45,7 @@ impl CpuCounts {
     }
 }
 
-/// The increase of each count, if the count is known and did not decrease.
+/// The increase of each count; `None` if the count is unknown or has decreased.
 pub(crate) fn grown<const N: usize>(before: [Option<u64>; N], after: [Option<u64>; N]) -> [Option<u64>; N] {
     std::array::from_fn(|at| after[at]?.checked_sub(before[at]?))
 }
@@ -63,7 +64,8 @@ impl Observer {
         Self { ticks, counts: None }
     }
 
-    /// Runs `work` on the calling thread and observes it. The caller adds the results of `work` to the pass.
+    /// Runs `work` on the calling thread and observes it. The caller must add the results of `work` to the returned
+    /// pass.
     pub fn observe<T>(&mut self, work: impl FnOnce() -> T) -> (T, Pass) {
         self.wake();
         let cpu_from = os::current_cpu();
@@ -72,7 +74,8 @@ impl Observer {
         let from = self.ticks.now();
         let result = work();
         let seconds = self.ticks.since(from);
-        // Read before the second clock reading, so that the cost of that reading does not count as a disturbance.
+        // The CPU at the end of the slice. It is read before the second clock reading, during which the thread may
+        // migrate.
         let cpu_to = os::current_cpu();
         let clock_after = self.clock();
         let after = self.read_counts(cpu_from);
@@ -100,7 +103,7 @@ impl Observer {
     /// The core's current clock, Hz: the fastest of some readings.
     fn clock(&self) -> f64 {
         let operations = u64::from(chain::ADD.work.operations);
-        // A short first reading, which does not count, determines the length.
+        // A first, rough reading only determines the number of iterations.
         let rough = watch::look_at_clock();
         let iterations = ((LOOK * rough) as u64 / operations).max(1);
         let fastest = (0..LOOKS)
@@ -131,14 +134,16 @@ impl Observer {
     }
 }
 
-/// The events between two readings, for a thread that ran on these CPUs.
+/// The events between two readings of the counts. The thread was on `cpu_from` at the first reading, and on `cpu_to` at
+/// the second.
 fn between(before: Now, after: Now, cpu_from: Option<u32>, cpu_to: Option<u32>) -> Disturbed {
     let [interrupts, softirqs, stolen] = grown(before.of_cpu, after.of_cpu);
     let [involuntary, voluntary, migrations] = grown(before.of_thread, after.of_thread);
     let moved = u64::from(cpu_from.is_some() && cpu_to.is_some() && cpu_from != cpu_to);
     let migrations = match migrations {
         Some(counted) => Some(counted.max(moved)),
-        // Without the scheduler's count, a thread that is back on its CPU may have run on another one.
+        // Without the scheduler's count, it is unknown whether a thread that is on the same CPU ran on another CPU in
+        // between.
         None => (moved > 0).then_some(moved),
     };
     // A CPU's counts mean little for a thread that ran on another CPU part of the time.

@@ -1,5 +1,5 @@
-//! Runs layers alternately, slice by slice, in forward and backward order, and checks all conditions that make them
-//! comparable.
+//! Runs layers alternately, slice by slice, in forward and backward order, and checks all conditions under which the
+//! layers are comparable.
 
 use record::text;
 use std::ops::Range;
@@ -16,7 +16,7 @@ use os::Stop;
 pub const PORTIONS: usize = 16;
 /// Maximum number of passes.
 pub const MOST_ROUNDS: usize = 1_000;
-/// Minimum number of passes, even if the given time is exceeded, because fewer passes do not show the spread.
+/// Minimum number of passes, even if they exceed the given time. Fewer passes would not show how much the results vary.
 const LEAST_ROUNDS: usize = 3;
 
 /// The number of passes to run.
@@ -28,7 +28,7 @@ pub enum Effort {
     Seconds(f64),
 }
 
-/// The passes of a layer that ran, each with its slices in order.
+/// The passes of one layer, each with its slices in order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerPasses {
     /// The name of the layer.
@@ -62,7 +62,7 @@ pub fn portions() -> Vec<Range<u64>> {
 struct Runner {
     layer: Box<dyn Layer>,
     row: LayerPasses,
-    /// Primes of each slice, from the first pass.
+    /// Number of primes in each slice, as found in the first pass.
     known: Vec<u64>,
     current: Vec<Pass>,
     /// The reason why the layer has stopped.
@@ -70,7 +70,7 @@ struct Runner {
 }
 
 /// Runs the layers alternately. `at` is called with the number of slices that each layer has completed, and with the
-/// total number.
+/// number of slices that each layer will run.
 ///
 /// # Errors
 ///
@@ -101,7 +101,8 @@ pub fn run_rounds(
         }
         for (part, range) in portions.iter().enumerate() {
             let turn = round * PORTIONS + part;
-            // Forward and backward, so that steady drift affects both sides of each pair equally.
+            // The order alternates between forward and backward, so that a steady drift affects both layers of each
+            // pair equally.
             for index in there_and_back(turn, runners.len()) {
                 if !runners[index].take_turn(range, part, stop)? {
                     break 'rounds;
@@ -136,13 +137,13 @@ impl Effort {
         }
     }
 
-    /// Whether the available time is over after this many passes with this total duration. This may be the case earlier
-    /// than planned because other processes slowed down the passes.
+    /// Whether the available time has been used up after this many passes with this total duration. If other processes
+    /// slow down the passes, this happens after fewer passes than planned.
     fn is_over(self, rounds: usize, elapsed: f64) -> bool {
         match self {
             Effort::Rounds(_) => false,
             Effort::Seconds(seconds) => {
-                // Another round would take as long as the previous ones, including the first pass.
+                // Another pass would take as long as the average of the previous ones, including the warm-up pass.
                 let one = elapsed / (rounds + 1) as f64;
                 rounds >= LEAST_ROUNDS && elapsed + one / 2.0 > seconds
             }
@@ -150,7 +151,7 @@ impl Effort {
     }
 }
 
-/// A layer that did not do the same work as the others: no result of the run may be shown.
+/// The error that a layer did not do the same work as the others. In this case, no result of the run may be shown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{layer} {did}")]
 pub struct Mismatch {
@@ -166,8 +167,8 @@ impl Runner {
         Self { layer, row, known: Vec::new(), current: Vec::new(), failure: None }
     }
 
-    /// Runs a complete pass for warm-up, measures its duration, and checks that all layers run the same routine.
-    /// Returns `false` if a signal was received.
+    /// Runs a complete warm-up pass, measures its duration, and checks that all layers run the same routine. Returns
+    /// `false` if a signal was received.
     fn first_pass(&mut self, portions: &[Range<u64>], stop: &Stop) -> Result<bool, Mismatch> {
         for (part, range) in portions.iter().enumerate() {
             if !self.take_turn(range, part, stop)? {

@@ -23,9 +23,9 @@ use crate::whole_guest::{self, WholeGuest};
 pub enum Guests<'a> {
     /// No guests.
     None,
-    /// Guests directly on KVM, without other software.
+    /// Guests directly on KVM, without QEMU or a guest operating system.
     Kvm,
-    /// Guests directly on KVM, and a whole guest under QEMU.
+    /// Guests directly on KVM, and a guest with its own operating system under QEMU.
     Whole {
         /// The guest's kernel; `None` for the running one.
         kernel: Option<&'a Path>,
@@ -46,7 +46,7 @@ pub struct Request<'a> {
     pub cpu: u32,
     /// The source of the kernel module, if kernel threads are requested.
     pub kernel: Option<Source<'a>>,
-    /// Whether to build a module for the whole guest's kernel if none is specified.
+    /// Whether to build a module for the kernel of the guest under QEMU if no module is specified.
     pub build_for_guest: bool,
     /// The requested guests.
     pub guests: Guests<'a>,
@@ -56,19 +56,20 @@ pub struct Request<'a> {
     pub stop: &'static Stop,
 }
 
-/// The smallest quota, in CPUs, with which a slice fits into a quota period (100 ms by default).
+/// The smallest quota, in CPUs, with which a slice can run without being throttled (a quota period is 100 ms by
+/// default).
 const LEAST_QUOTA: f64 = 0.2;
 
 /// The progress of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The kernel module is built and loaded.
+    /// The kernel module is being built and loaded.
     LoadingModule,
-    /// The whole guest is booting.
+    /// The guest under QEMU is booting.
     BootingGuest,
     /// All layers are set up, and the rounds begin.
     RoundsBegin,
-    /// Progress: the number of completed slices, and the total number.
+    /// The number of completed slices, and the total number of slices.
     Portions(usize, usize),
 }
 
@@ -77,7 +78,7 @@ pub enum Event {
 pub struct Outcome {
     /// The results of every layer that ran.
     pub measurements: Vec<Measurement>,
-    /// Unavailable and unrequested layers, with the reasons.
+    /// The coverage entries of layers that are unavailable or were not requested, with the reasons.
     pub coverage: Vec<Coverage>,
     /// The signal that interrupted the session.
     pub interrupted: Option<i32>,
@@ -87,7 +88,7 @@ pub struct Outcome {
     thread_time: Duration,
 }
 
-/// Sets the layers up, runs them in rounds, and reverts everything.
+/// Sets up the layers, runs them in rounds, and undoes the setup.
 ///
 /// # Errors
 ///
@@ -145,7 +146,7 @@ impl Outcome {
     /// Adds the CPU time of the kernel module's threads, which belong to no process, to that of this process.
     pub fn add_thread_time(&self, after: &mut Snapshot) {
         if let Some(own) = &mut after.own_cpu_seconds {
-            // Two decimals, as in the kernel's counts.
+            // Rounded to two decimals, like the kernel's counts.
             *own = ((*own + self.thread_time.as_secs_f64()) * 100.0).round() / 100.0;
         }
     }
@@ -172,7 +173,7 @@ pub fn check_quota(machine: &Machine) -> Result<(), Unavailable> {
     }
 }
 
-/// The user program layers that can run here, and the unavailable ones.
+/// The layers of user programs that can run here, and those that are unavailable.
 fn start_user_layers(request: &Request, ticks: Ticks) -> Layers {
     let cpu = request.cpu;
     let mut modes = vec![UserMode::Unbound(request.cpus.clone()), UserMode::Bound(cpu), UserMode::Again(cpu)];
@@ -188,8 +189,8 @@ fn start_user_layers(request: &Request, ticks: Ticks) -> Layers {
     layers
 }
 
-/// A CPU other than the one to which layers are pinned: the first CPU, which usually handles the most interrupts. It
-/// must have the same core type, so that interrupts are the only difference.
+/// The first CPU other than the one to which layers are pinned, because low-numbered CPUs usually handle the most
+/// interrupts. The CPU must have the same core type, so that interrupts are the only difference.
 fn find_second_cpu(request: &Request) -> Result<u32, (u32, Unavailable)> {
     let cpu = request.cpu;
     let kind = |id: u32| request.machine.cpu(id).map(|cpu| (cpu.kind.clone(), cpu.capacity));

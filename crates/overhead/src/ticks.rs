@@ -2,8 +2,8 @@
 
 use kernels::counter;
 
-/// The rate of the counter, which is used for all layers of a run, so that ratios of their times are correct regardless
-/// of its error.
+/// The rate of the counter. All layers of a run use the same rate, so that the ratios of their times are correct even
+/// if the rate is slightly wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ticks {
     hz: f64,
@@ -20,14 +20,14 @@ impl Ticks {
         ticks as f64 / self.hz
     }
 
-    /// The current counter value, after all preceding instructions have been executed.
+    /// The current counter value, read after all preceding instructions have been executed.
     pub fn now(self) -> u64 {
         counter::ticks_ordered()
     }
 
     /// Seconds since the counter had the value `from`.
     pub fn since(self, from: u64) -> f64 {
-        // A counter that steps back between CPUs yields a time of 0, which no caller accepts.
+        // If the counter differs between CPUs and appears to go backwards, the result is 0, which all callers reject.
         self.seconds(self.now().saturating_sub(from))
     }
 }

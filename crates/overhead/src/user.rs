@@ -56,7 +56,7 @@ pub struct User {
 }
 
 impl User {
-    /// Starts a user program in this way.
+    /// Starts a user program that runs in this way.
     ///
     /// # Errors
     ///
@@ -79,7 +79,7 @@ impl Layer for User {
 }
 
 impl Running {
-    /// Sets up the calling thread.
+    /// Sets the affinity and the priority of the calling thread.
     fn prepare(how: &UserMode, ticks: Ticks) -> Result<Self, Unavailable> {
         let (cpus, is_bound) = match how {
             UserMode::Unbound(cpus) => (cpus.clone(), false),

@@ -4,12 +4,13 @@ use crate::change::Change;
 use crate::files::{Files, Refusal};
 use crate::journal::{Error, Journal, JournalContents, Step};
 
-/// The outcome of writing one value.
+/// The outcome of writing a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WriteOutcome {
     /// The file has the planned value.
     Set,
-    /// The kernel accepted the value but stores another one, which is restored later.
+    /// The kernel accepted the value but stored this one instead. The original value is restored immediately or, if
+    /// that fails, at the end.
     NotKept(String),
     /// The write was refused.
     Refused(String),
@@ -19,14 +20,14 @@ pub enum WriteOutcome {
     Changed(String),
 }
 
-/// The outcome of restoring one value.
+/// The outcome of restoring a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RestoreOutcome {
     /// The original state is back.
     Back,
     /// The file already had the original value.
     WasBack,
-    /// Another process has changed the value since, so it is not restored; with the current value.
+    /// Another process has since changed the value to this one, so the value is not restored.
     Theirs(String),
     /// The value could not be written.
     Refused(String),
@@ -35,7 +36,7 @@ pub enum RestoreOutcome {
 }
 
 impl RestoreOutcome {
-    /// Whether the original value is in effect again.
+    /// Whether nothing is left to restore: the original value is in effect again, or the file no longer exists.
     pub fn is_back(&self) -> bool {
         matches!(self, RestoreOutcome::Back | RestoreOutcome::WasBack | RestoreOutcome::Gone)
     }
@@ -81,7 +82,7 @@ fn write_change(
     match change.read_current(files) {
         Err(refusal) => return Ok(refusal.into()),
         Ok(now) if change.syntax.are_equal(&now, &change.new) => {
-            // An earlier write caused this value, so it must be restored.
+            // An earlier write also set this value, so the original value must be restored.
             journal.note(&Step::Stands(at, now))?;
             return Ok(WriteOutcome::Set);
         }
@@ -131,9 +132,9 @@ pub fn restore(
     for at in (0..changes.len()).rev() {
         all[at] = restore_change(files, journal, at, &changes[at], &states[at])?;
     }
-    // One value may change another (setting a governor resets no_turbo) or prevent another from being written (a clock
-    // above the nominal one while boost is off). Values that differ from the original are therefore written again,
-    // unless they are restored by now.
+    // One value may change another (setting a governor resets no_turbo) or prevent another one from being written (a
+    // clock above the nominal clock while boost is off). Therefore, values that still differ from the original ones are
+    // written again.
     for at in (0..changes.len()).rev() {
         let change = &changes[at];
         let again = match all[at] {
@@ -154,7 +155,7 @@ pub fn restore(
 /// The state of one value according to the journal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct State {
-    /// Whether a write or restore has begun whose completion is not recorded.
+    /// Whether a write or a restore was begun but its completion is not recorded.
     incomplete: bool,
     /// The value after our write.
     stands: Option<String>,
@@ -216,7 +217,8 @@ fn write_old_value(
     at: usize,
     change: &Change,
 ) -> Result<RestoreOutcome, Error> {
-    // A full disk must not prevent restoring: the plan is sufficient.
+    // A full disk must not prevent restoring. The step need not be recorded, because the journal's header contains the
+    // original values.
     let _ = journal.note(&Step::PuttingBack(at));
     if let Err(refusal) = files.write(&change.path, &change.old) {
         return Ok(refusal.into());

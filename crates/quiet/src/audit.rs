@@ -31,7 +31,8 @@ pub fn audit(context: &KnobContext, names: &[&str]) -> Vec<AuditRow> {
                 && !context.live
                 && !why.is(&NOT_A_GUESTS)
             {
-                // The reason why a running machine lacks a knob does not apply to a partial copy of files.
+                // A captured tree contains only some of the machine's files, so a missing file does not mean that the
+                // machine lacks the knob.
                 *why = text!("quiet-not-captured", "not in this captured tree");
             }
             AuditRow::new(context, knob, inspection)
@@ -39,7 +40,8 @@ pub fn audit(context: &KnobContext, names: &[&str]) -> Vec<AuditRow> {
         .collect()
 }
 
-/// The current state of the knob in a finding, and the changes to its new value; `None` if there is no such knob.
+/// The current state of the knob that a finding names, and the changes that set it to the new value; `None` if there is
+/// no such knob.
 pub fn audit_value(context: &KnobContext, wanted: &KnobValue) -> Option<AuditRow> {
     let knob = knobs::find(wanted.knob.name())?;
     Some(AuditRow::new(context, knob, knob.set_to(context, wanted)))
@@ -65,7 +67,7 @@ pub fn is_quiet(rows: &[AuditRow]) -> bool {
     !rows.iter().any(AuditRow::disturbs)
 }
 
-/// The requirement for setting a knob.
+/// What is required for setting a knob.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Need {
     /// The running machine, because a captured tree was inspected.
@@ -114,12 +116,12 @@ fn find_need(context: &KnobContext, inspection: &Inspection) -> Option<Need> {
     }
 }
 
-/// The permission that this user lacks for writing kernel files.
+/// The permission that this user lacks and that writing kernel files requires.
 fn missing_rights() -> Need {
     if os::is_root() { Need::RootOutside } else { Need::Root }
 }
 
-/// The requirement of a process setting.
+/// What is required for a process setting, if anything is missing.
 fn setting_need(context: &KnobContext, setting: &ProcessSetting) -> Option<Need> {
     let own = context.own.as_ref();
     let lacks = match setting {

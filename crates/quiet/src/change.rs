@@ -40,7 +40,7 @@ impl Change {
         Ok((!syntax.are_equal(&change.old, new)).then_some(change))
     }
 
-    /// A value that must remain unchanged while something that affects it is changed.
+    /// A value that must keep its current value although another change may affect it.
     pub fn watch(files: &dyn Files, knob: &str, path: &str, syntax: ValueSyntax) -> Option<Self> {
         let old = syntax.parse(&files.read(path).ok()?)?;
         Some(Self { knob: knob.to_owned(), path: path.to_owned(), syntax, new: old.clone(), old })
@@ -62,7 +62,7 @@ impl Change {
         Ok(self.syntax.parse(&text).unwrap_or(text))
     }
 
-    /// Whether a path is allowed in a journal: only kernel files, without `..`.
+    /// Whether the path is allowed in a journal: it must be a kernel file's path and must not contain `..`.
     pub fn is_of_the_kernel(&self) -> bool {
         ["/sys/", "/proc/sys/", "/proc/irq/"].iter().any(|start| self.path.starts_with(start))
             && !self.path.split('/').any(|part| part == "..")

@@ -21,7 +21,7 @@ pub enum Error {
     #[error("the knobs are in use by {}: {}", .0, .0.way_out())]
     Held(Holder),
     /// This option is unavailable until the session of a parent process has ended.
-    #[error("this runs under process {pid}, which restores its knobs when it exits: use {option} then")]
+    #[error("this runs under process {pid}, which restores its knobs when it exits; use {option} after that")]
     Nested {
         /// The PID of the parent process.
         pid: u32,
@@ -43,7 +43,7 @@ pub enum Error {
     /// These CPUs cannot be kept quiet.
     #[error("--cpus {0}: {1}")]
     Cpus(CpuList, String),
-    /// An existing session does not provide the requested settings, with the missing settings and the remedy.
+    /// An existing session does not provide the requested settings; the text names the missing settings and the remedy.
     #[error("{0}")]
     Existing(String),
     /// Named knobs that cannot be set, each with the reason.
@@ -51,7 +51,7 @@ pub enum Error {
     NotSet {
         /// The knobs.
         knobs: Vec<(&'static str, Text)>,
-        /// Whether other knobs had been set and are restored.
+        /// Whether other knobs had already been set and were restored.
         restored: bool,
     },
     /// An earlier session left its settings in place on request; the text names the owner of that session.

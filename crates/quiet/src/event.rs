@@ -24,10 +24,10 @@ pub enum Event<'a> {
     /// Leftover settings of an earlier session are being restored.
     #[error("restoring leftover settings: {0}")]
     Leftover(&'a JournalContents),
-    /// A value has not been restored.
+    /// A value could not be restored, or was not restored because another process has changed it.
     #[error("{}: {}", .0.path, not_restored(.0, .1))]
     NotRestored(&'a Change, &'a RestoreOutcome),
-    /// Restoring failed, so it is unknown which values were restored.
+    /// Restoring failed before its end, so it is unknown which values were restored.
     #[error("the knobs may not be restored: {0}; run linespeed quiet --restore")]
     RestoreFailed(&'a Error),
 }

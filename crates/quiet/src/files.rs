@@ -36,7 +36,7 @@ impl Refusal {
         Self { path: path.to_owned(), errno: error.raw_os_error(), why }
     }
 
-    /// Whether the file does not exist (any more).
+    /// Whether the file does not exist, or no longer exists.
     pub fn is_missing(&self) -> bool {
         matches!(self.errno, Some(libc::ENOENT | libc::ENOTDIR | libc::ENODEV | libc::ENXIO))
     }
@@ -47,7 +47,8 @@ pub(crate) fn may_write(path: &Path) -> bool {
     accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_ok()
 }
 
-/// A machine's files, by their path on the machine: the files under a root, unless an implementation replaces them.
+/// Access to a machine's files by their path on the machine. By default, these are the files under a root; an
+/// implementation may provide others.
 pub trait Files: Sync {
     /// The machine.
     fn root(&self) -> &Root;
@@ -82,12 +83,12 @@ pub trait Files: Sync {
         }
     }
 
-    /// The names in a directory, `cpu2` before `cpu10`; empty if the directory cannot be read.
+    /// The names in a directory, in natural order (`cpu2` before `cpu10`); empty if the directory cannot be read.
     fn list(&self, folder: &str) -> Vec<String> {
         self.root().list(folder)
     }
 
-    /// Whether this user may write the file.
+    /// Whether this user may write to the file.
     fn writable(&self, path: &str) -> bool {
         self.root().real_path(path).is_ok_and(|real| may_write(&real))
     }

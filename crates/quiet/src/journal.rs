@@ -1,9 +1,9 @@
 //! The journal records changes on disk before the first write, so that a later process can revert them.
 //!
-//! The journal is a file of JSON lines. The first line, the header, contains every value to be changed with its old
-//! value, and is on disk before anything is written. Further lines are appended before and after each write. Therefore,
-//! a value that is neither the old nor the new one was set by us if the journal shows an incomplete write, and
-//! otherwise by another process.
+//! The journal is a file of JSON lines. The first line, the header, contains every value to be changed, together with
+//! its old value, and is on disk before any value is changed. Further lines are appended before and after each value is
+//! written. Therefore, a value that is neither the old nor the new one was set by us if the journal shows an incomplete
+//! write, and otherwise by another process.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -18,7 +18,7 @@ use crate::change::Change;
 use crate::compound_change::CompoundChange;
 use crate::state_directory::{self, JOURNAL};
 
-/// The version of the layout that this program writes.
+/// The version of the journal's format that this program writes.
 const VERSION: u32 = 1;
 /// Maximum length of a journal. On the largest machines, a journal contains about ten thousand values.
 const LONGEST: u64 = 64 << 20;
@@ -26,15 +26,15 @@ const LONGEST: u64 = 64 << 20;
 /// The first line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JournalHeader {
-    /// The version of the layout.
+    /// The version of the journal's format.
     pub version: u32,
-    /// The boot in which the values apply; a reboot resets them.
+    /// The boot in which the values were set; a reboot resets them.
     pub boot: String,
     /// The writing process.
     pub pid: u32,
-    /// The command line of that process, which identifies it for users.
+    /// The command line of that process, which identifies the process for users.
     pub command: String,
-    /// The time, in the format of a record.
+    /// The time, formatted as in a record.
     pub date: String,
     /// Whether the values persist after the process ends.
     pub stays: bool,
@@ -48,9 +48,9 @@ pub struct JournalHeader {
 pub enum Step {
     /// A value is about to be written.
     Writing(usize),
-    /// The value was written, with the resulting value, which may differ from the written one.
+    /// The value was written. The file then contained this value, which may differ from the written one.
     Stands(usize, String),
-    /// The write was refused, with the reason; the file is unchanged.
+    /// The write was refused for this reason; the file is unchanged.
     Refused(usize, String),
     /// The value is about to be restored.
     PuttingBack(usize),
@@ -84,7 +84,7 @@ pub enum Error {
     /// The file must not be trusted.
     #[error("{0}: {1}, so it is ignored; check it, then remove it")]
     Untrusted(PathBuf, &'static str),
-    /// Values of an earlier start are still in effect.
+    /// Values of an earlier session are still in effect.
     #[error("{0}: values from an earlier session are still set; first run linespeed quiet --restore")]
     EarlierStands(PathBuf),
     /// The file is not a journal.
@@ -97,7 +97,7 @@ pub enum Error {
 pub struct Journal {
     path: PathBuf,
     file: File,
-    /// The written text, in complete lines, from which a damaged file is rewritten.
+    /// The written text, in complete lines. If the file is damaged, it is rewritten from this text.
     text: Vec<u8>,
     /// Whether this handle was duplicated before any step and therefore has only the header.
     without_steps: bool,
@@ -109,7 +109,7 @@ impl Journal {
         let path = folder.join(JOURNAL);
         let text = line(header).map_err(|error| Error::System(path.clone(), error))?;
         if path.symlink_metadata().is_ok_and(|there| there.is_file() && there.len() == 0) {
-            // Journals are renamed into place when complete: if one is empty, nothing was ever set.
+            // A journal is renamed into place when it is complete. If it is empty, nothing was ever set.
             let _ = std::fs::remove_file(&path);
         }
         if path.symlink_metadata().is_ok() {
@@ -197,8 +197,8 @@ impl Journal {
         Ok(text)
     }
 
-    /// Opens the existing journal to continue it. An incomplete last line, left by a kill, is removed, so that the next
-    /// line starts correctly.
+    /// Opens the existing journal to continue it. An incomplete last line, left by a killed process, is removed, so
+    /// that the next line starts correctly.
     pub fn resume(folder: &Path) -> Result<Option<(Self, JournalContents)>, Error> {
         clear_unfinished(folder);
         let Some((contents, text)) = read_whole(folder, os::effective_user())? else { return Ok(None) };
@@ -231,17 +231,17 @@ impl Journal {
 
     /// Removes the journal after everything was restored.
     pub fn end(mut self) -> Result<(), Error> {
-        // This tells a guardian that has the journal open not to write it again. On a full disk, the journal is written
-        // again but recognized as finished.
+        // This tells a guardian that has the journal open not to write it again. On a full disk, this step is not
+        // recorded. A guardian may then write the journal again, but finds all values restored.
         let _ = self.note(&Step::Finished);
         if !self.is_at_its_path() {
-            // The file at this path belongs to another user, who may remove it.
+            // The file at this path is not this journal, so it is left to its owner.
             return Ok(());
         }
         std::fs::remove_file(&self.path).map_err(|error| Error::System(self.path.clone(), error))
     }
 
-    /// Whether the file at the journal's path is the open file, as far as can be determined.
+    /// Whether the file at the journal's path is the open file, or whether that cannot be determined.
     fn is_at_its_path(&self) -> bool {
         match (self.file.metadata(), self.path.symlink_metadata()) {
             (Ok(own), Ok(there)) => (own.dev(), own.ino()) == (there.dev(), there.ino()),
@@ -250,7 +250,8 @@ impl Journal {
     }
 }
 
-/// Writes a new file and renames it; it is on disk when this function returns. On failure, nothing is left behind.
+/// Writes a new file and renames it to `path`; the file is on disk when this function returns. On failure, nothing is
+/// left behind.
 fn write_new(folder: &Path, path: &Path, text: &[u8]) -> io::Result<File> {
     let new = folder.join(format!("{JOURNAL}.{}", std::process::id()));
     let written = (|| {
@@ -263,7 +264,7 @@ fn write_new(folder: &Path, path: &Path, text: &[u8]) -> io::Result<File> {
             .open(&new)?;
         if os::effective_user() == 0 {
             // All users may read root's settings, regardless of root's umask. Values of kernel files are not secret,
-            // and only the name of a command is shown.
+            // and only the name of the command is stored, not its arguments.
             file.set_permissions(std::fs::Permissions::from_mode(0o644))?;
         }
         file.write_all(text)?;
@@ -278,7 +279,8 @@ fn write_new(folder: &Path, path: &Path, text: &[u8]) -> io::Result<File> {
     written
 }
 
-/// Removes files of processes that died while writing, provided that their lock is free.
+/// Removes unfinished files of processes that died while writing. The caller holds the lock, so no other process is
+/// writing.
 fn clear_unfinished(folder: &Path) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -306,13 +308,13 @@ pub fn read_of_root(folder: &Path) -> Result<Option<JournalContents>, Error> {
         Ok(there) if there.is_dir() && there.uid() == 0 && there.mode() & 0o022 == 0 => {
             Ok(read_whole(folder, 0)?.map(|(contents, _)| contents))
         }
-        // In any case, the file does not belong to root.
+        // The directory does not exist, or users other than root could have written its files.
         _ => Ok(None),
     }
 }
 
-/// Like [`read`], but for this owner, and with the text of the complete lines. An empty journal is ignored, because
-/// nothing was ever set.
+/// Like [`read`], but for a journal that belongs to `owner`. Also returns the text of the complete lines. An empty
+/// journal is ignored, because nothing was ever set.
 fn read_whole(folder: &Path, owner: u32) -> Result<Option<(JournalContents, Vec<u8>)>, Error> {
     let path = folder.join(JOURNAL);
     let system = |error: io::Error| Error::System(path.clone(), error);
@@ -360,7 +362,8 @@ fn parse(text: &[u8]) -> Result<JournalContents, String> {
         return foreign(&bad.path);
     }
     let mut steps = Vec::new();
-    // The last line may be incomplete if a kill interrupted it; the announced step has then not begun.
+    // The last line may be incomplete if the process was killed while writing it. In this case, the step that it
+    // announces was not begun.
     for (number, line) in (2..).zip(lines.take_while(|line| line.ends_with('\n'))) {
         let step: Step = serde_json::from_str(line).map_err(|error| format!("line {number}: {error}"))?;
         if step.change_index().is_some_and(|at| at >= header.changes.len()) {
@@ -377,7 +380,7 @@ fn parse(text: &[u8]) -> Result<JournalContents, String> {
 }
 
 impl Step {
-    /// The index of the change to which it refers.
+    /// The index of the change to which this step refers.
     pub fn change_index(&self) -> Option<usize> {
         match self {
             Step::Writing(at)
@@ -400,7 +403,7 @@ impl fmt::Display for JournalContents {
 }
 
 impl JournalContents {
-    /// The notice about a journal of another boot.
+    /// The notice about a journal from another boot.
     pub fn of_another_boot(&self) -> String {
         format!("{self} before the last boot, which reset them; the boot-time settings apply")
     }

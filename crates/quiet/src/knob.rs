@@ -1,4 +1,4 @@
-//! The common parts of all knobs: inspection, assessment, and conversion to changes.
+//! The common parts of all knobs: inspecting them, assessing their state, and planning changes.
 
 use std::collections::BTreeSet;
 
@@ -22,12 +22,12 @@ pub struct Knob {
     /// How the knob affects results.
     #[serde(default)]
     pub class: KnobClass,
-    /// The condition for setting it.
+    /// The condition under which the knob is set.
     #[serde(default)]
     pub set: SetWhen,
     /// The known effect on measurements, in one sentence.
     pub effect: &'static str,
-    /// The reason why some users would not set the knob; `None` if undisputed.
+    /// The reason why some users would not set the knob; `None` if the setting is undisputed.
     pub disputed: Option<&'static str>,
     /// The reason why a machine may lack the knob.
     pub absent: &'static str,
@@ -36,7 +36,7 @@ pub struct Knob {
     pub inspect: Inspect,
 }
 
-/// Returns the state of a knob and the changes to a value, for all CPUs or only for the given ones.
+/// Returns the state of a knob and the changes that set it to a value, for all CPUs or only for the given ones.
 pub type SetTo = fn(&Knob, &KnobContext, &str, Option<&CpuList>) -> Seen;
 
 /// The state of a knob, and the steadier value; `None` if this machine lacks the knob, an error if the knob cannot be
@@ -55,7 +55,7 @@ pub enum Inspect {
     /// that sets a given value.
     #[serde(skip)]
     With(fn(&Knob, &KnobContext) -> Seen, Option<SetTo>),
-    /// The knob cannot be inspected, because no machine has it.
+    /// There is no way to inspect the knob.
     #[default]
     Unknown,
 }
@@ -64,7 +64,7 @@ pub enum Inspect {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WordFiles {
-    /// The component to which each file belongs.
+    /// Where each file belongs: to a CPU or to a policy.
     pub of: FileOf,
     /// The file name in that component's directory.
     pub file: &'static str,
@@ -74,7 +74,7 @@ pub struct WordFiles {
     pub steadier: &'static str,
 }
 
-/// The component to which each file belongs: one file per CPU or per policy.
+/// Where each file belongs: there is one file per CPU, or one per policy.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileOf {
@@ -97,20 +97,20 @@ pub struct FileValue {
     pub steadier: &'static str,
     /// Another value that is equally steady.
     pub as_steady: Option<&'static str>,
-    /// Numbers from this value on are equally steady.
+    /// If set, this number and all higher ones are equally steady.
     pub as_steady_from: Option<u32>,
 }
 
-/// The condition for setting a knob.
+/// The condition under which a knob is set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SetWhen {
-    /// Set together with all other knobs.
+    /// The knob is set together with all others.
     #[default]
     Always,
-    /// Only when named, because the setting may disable something that other users need.
+    /// The knob is set only if the user names it, because the setting may disable something that other users need.
     Named,
-    /// Only if quiet CPUs are given: otherwise, there is nothing to set.
+    /// The knob is set only if quiet CPUs are given; otherwise, there is nothing to set.
     CpusNamed,
 }
 
@@ -140,15 +140,15 @@ impl Knob {
             Inspect::With(inspect, _) => inspect(self, context),
             Inspect::Unknown => Ok(None),
         });
-        // Objections to setting the knob do not matter if it need not be set.
+        // Objections to setting the knob do not matter if the knob need not be changed.
         match self.disputed.filter(|_| inspection.steadier.is_some()) {
             Some(disputed) => inspection.note(disputed),
             None => inspection,
         }
     }
 
-    /// The state of the knob, and the changes to the value in a finding. This is not necessarily the steadier value:
-    /// examples are boost on, and huge pages always.
+    /// The state of the knob, and the changes that set it to the value in a finding. That value is not necessarily the
+    /// steadier one: a finding may, for example, recommend boost, or huge pages for all programs.
     pub fn set_to(&self, context: &KnobContext, wanted: &KnobValue) -> Inspection {
         let Some(value) = &wanted.value else { return self.inspect(context) };
         let cpus = wanted.cpus.as_ref();
@@ -246,22 +246,22 @@ impl Knob {
     }
 }
 
-/// The planned changes of files that should all contain the same word.
+/// The planned changes for files that should all contain the same word.
 #[derive(Debug, Default)]
 pub struct PlannedWords {
-    /// The current value of each.
+    /// The current words of the files.
     pub now: Vec<String>,
     /// The changes needed.
     pub changes: Vec<Change>,
 }
 
-/// How a knob affects results.
+/// The way in which a knob affects results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KnobClass {
     /// The core clock.
     Clock,
-    /// CPU time that other tasks take from a program, which can be kept off the program's CPUs.
+    /// CPU time used by other tasks, which can be kept off the CPUs of the measured program.
     OtherTasks,
     /// Kernel overhead, which does not appear in the CPU time of other tasks.
     Kernel,
@@ -276,7 +276,7 @@ pub enum KnobClass {
 
 const POLICIES: &str = "/sys/devices/system/cpu/cpufreq";
 
-/// The context of inspecting a knob.
+/// What is needed for inspecting a knob.
 pub struct KnobContext<'a> {
     /// The machine's files.
     pub files: &'a dyn Files,
@@ -292,7 +292,8 @@ pub struct KnobContext<'a> {
     pub own: Option<ProcessAttributes>,
     /// The possible shield for the quiet CPUs, or the reason why there is none; `None` if no CPU was named.
     pub shield: Option<Result<Shield, String>>,
-    /// Whether the values persist after this process exits, which excludes process-lifetime settings.
+    /// Whether the values persist after this process exits. If they do, settings that last only as long as a process
+    /// are not possible.
     pub stays: bool,
 }
 
@@ -318,7 +319,7 @@ impl<'a> KnobContext<'a> {
         context
     }
 
-    /// The other online CPUs, which take over the work of the quiet ones; empty if no CPU was named.
+    /// The other online CPUs, which take over the work of the quiet CPUs; empty if no CPU was named.
     pub fn rest(&self) -> CpuList {
         if self.quiet.is_empty() { CpuList::new() } else { self.online.difference(&self.quiet) }
     }
@@ -328,7 +329,7 @@ impl<'a> KnobContext<'a> {
         CpuList::from_mask(mask).is_ok_and(|cpus| cpus.intersection(&self.quiet).is_empty())
     }
 
-    /// The CPUs to change: the quiet ones, or all if none was named.
+    /// The CPUs whose settings are changed: the quiet CPUs, or all online CPUs if none were named.
     pub fn targets(&self) -> &CpuList {
         if self.quiet.is_empty() { &self.online } else { &self.quiet }
     }
@@ -369,7 +370,7 @@ pub struct Inspection {
     pub state: State,
     /// How to set the knob.
     pub adjustment: Adjustment,
-    /// Other remarks, such as the reason if experts disagree.
+    /// Other remarks, for example why experts disagree about the setting.
     pub notes: Vec<Text>,
 }
 
@@ -380,9 +381,9 @@ pub enum State {
     Steady,
     /// The knob adds noise.
     Noisy,
-    /// This machine does not have the knob, with the consequence.
+    /// This machine does not have the knob, for this reason.
     Absent(Text),
-    /// The knob could not be read, with the reason.
+    /// The knob could not be read, for this reason.
     Unseen(Text),
 }
 
@@ -397,26 +398,26 @@ pub enum Adjustment {
     ProcessSetting(ProcessSetting),
     /// A compound change, which is undone afterwards.
     Compound(CompoundChange),
-    /// Only at boot, with the exact parameters.
+    /// The knob can only be set at boot, with these kernel parameters.
     BootParameters(String),
-    /// Only manually, with the command or the action.
+    /// The knob can only be set manually, through this command or action.
     Manual(Text),
 }
 
 /// A setting that lasts as long as a process, and affects that process or the whole machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProcessSetting {
-    /// `/dev/cpu_dma_latency` held open with this many microseconds.
+    /// `/dev/cpu_dma_latency` is held open with this latency limit, microseconds.
     DmaLatency(u32),
-    /// The command on these CPUs.
+    /// The command is pinned to these CPUs.
     Affinity(CpuList),
     /// The command's nice value.
     Nice(i32),
-    /// The command under SCHED_FIFO with this priority.
+    /// The command runs under SCHED_FIFO with this priority.
     Fifo(i32),
-    /// The command's I/O at this "best effort" level.
+    /// The I/O priority of the command, as a level of the "best effort" class.
     IoPriority(i32),
-    /// The command without address space layout randomization.
+    /// The command runs without address space layout randomization.
     FixedAddresses,
 }
 
@@ -456,8 +457,8 @@ impl Inspection {
         Self { steadier: Some(steadier.into()), state: State::Noisy, adjustment, ..Self::steady(now) }
     }
 
-    /// The inspection with the changes from the current state to a value; without changes, the knob already has that
-    /// value.
+    /// The inspection with the changes that lead from the current state to a value. If there are no changes, the knob
+    /// already has that value.
     pub(crate) fn towards(now: impl Into<Text>, value: &str, changes: Vec<Change>) -> Self {
         match changes.is_empty() {
             true => Self::steady(value.to_owned()),

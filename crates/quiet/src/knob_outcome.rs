@@ -1,4 +1,4 @@
-//! The outcome of each knob that should have been set.
+//! The outcome for each knob that should have been set.
 
 use crate::apply::WriteOutcome;
 use crate::audit::AuditRow;
@@ -8,7 +8,7 @@ use crate::tuning_plan::TuningPlan;
 use record::{Text, text};
 use serde::Serialize;
 
-/// The outcome of one knob.
+/// The outcome for one knob.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct KnobOutcome {
     /// The knob's name.
@@ -39,7 +39,7 @@ impl KnobOutcome {
     }
 }
 
-/// A knob with its intended value, or the reason why it is not set.
+/// A knob with its previous and intended values and, if it is not set, the reason.
 pub(crate) fn describe_knob(rows: &[AuditRow], name: &'static str, why_not: Option<Text>) -> KnobOutcome {
     let inspection = rows.iter().find(|row| row.knob.name == name).map(|row| &row.inspection);
     KnobOutcome {

@@ -15,16 +15,16 @@ use crate::journal::JournalHeader;
 pub(crate) const LOCK: &str = "quiet.lock";
 /// Maximum duration of restoring, even on the largest machines.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
-/// The pause between two checks for the end of restoring.
+/// The pause between two checks whether restoring has ended.
 const BETWEEN: Duration = Duration::from_millis(10);
-/// Maximum nesting depth of processes, to terminate the search even if PIDs change meanwhile.
+/// Maximum nesting depth of processes. The limit ends the search even if PIDs change in the meantime.
 const MOST_NESTED: usize = 10_000;
 
 /// The holder of the lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
-    /// The session's process and its text in the lock file; `None` if the file is empty. After this process has exited,
-    /// its guardian holds the lock.
+    /// The session's process, and the command line in the lock file; `None` if the file is empty. After this process
+    /// has exited, its guardian holds the lock.
     session: Option<(u32, String)>,
 }
 
@@ -40,7 +40,7 @@ impl Holder {
         Some(Self::read(&mut file))
     }
 
-    /// The permanent holder, if any. Waits for a guardian that is restoring values.
+    /// The holder, if any. If the holder is a guardian that is restoring values, waits until it has finished.
     pub fn find_lasting(folder: &Path) -> Option<Self> {
         let from = Instant::now();
         loop {
@@ -81,7 +81,7 @@ impl Holder {
         self.pid().is_none_or(is_alive)
     }
 
-    /// The action that is required before another process can change knobs.
+    /// What must happen before another process can change knobs.
     pub(crate) fn way_out(&self) -> &'static str {
         if self.lives() { "wait for it to finish, or stop it" } else { "wait until it has restored them" }
     }
@@ -99,7 +99,7 @@ impl fmt::Display for Holder {
     }
 }
 
-/// Whether a process with this PID is alive, as far as this user may see.
+/// Whether a process with this PID is alive, as far as this user can tell.
 fn is_alive(pid: u32) -> bool {
     let here = || Path::new("/proc").join(pid.to_string()).exists();
     i32::try_from(pid).ok().and_then(Stat::read).map_or_else(here, |stat| !stat.has_ended())

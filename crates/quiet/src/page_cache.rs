@@ -4,8 +4,8 @@ use std::io;
 
 const DROP: &str = "/proc/sys/vm/drop_caches";
 
-/// Drops the kernel's page cache of the whole machine. Dirty pages are written to disk first, because only clean pages
-/// can be dropped.
+/// Drops the page cache of the entire machine. Dirty pages are written to disk first, because only clean pages can be
+/// dropped.
 pub fn drop_all() -> Result<(), PageCacheError> {
     // SAFETY: the call takes no arguments and cannot fail.
     unsafe { libc::sync() };

@@ -20,10 +20,10 @@ use crate::lock::Lock;
 use crate::state_directory;
 use crate::value_syntax::ValueSyntax;
 
-/// The request and its origin.
+/// The request for a session, and its origin.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The directory of journal and lock.
+    /// The directory of the journal and the lock.
     pub folder: PathBuf,
     /// This boot, from `/proc/sys/kernel/random/boot_id`.
     pub boot: String,
@@ -37,18 +37,19 @@ pub struct Request {
     pub stays: bool,
 }
 
-/// Changed values, until they are restored.
+/// Values that have been changed and must be restored.
 #[derive(Debug)]
 pub struct Session {
     journal: Journal,
     guardian: Option<Guardian>,
-    /// File descriptors reserved for restoring, which therefore works regardless of the number of open files.
+    /// File descriptors reserved for restoring, so that it works even if the process has reached its limit on open
+    /// files.
     spare: Vec<File>,
     folder: PathBuf,
     _lock: Lock,
 }
 
-/// A command line up to the program that it runs, because its arguments may be private.
+/// A command line up to the program that it runs, because the program's arguments may be private.
 fn for_everybody(command: &str) -> String {
     let Some((ours, theirs)) = command.split_once(" -- ") else { return command.to_owned() };
     match theirs.split_once(' ') {
@@ -57,7 +58,7 @@ fn for_everybody(command: &str) -> String {
     }
 }
 
-/// The changes, including other values that they would affect.
+/// The changes, and any other values that the changes would affect.
 fn add_watched(files: &dyn Files, mut changes: Vec<Change>) -> Vec<Change> {
     if changes.iter().any(Change::moves_others) && !changes.iter().any(|change| change.path == NO_TURBO) {
         changes.extend(Change::watch(files, "boost", NO_TURBO, ValueSyntax::Word));
@@ -78,7 +79,7 @@ fn put_back(
     mut journal: Journal,
     contents: JournalContents,
 ) -> Result<Vec<(Change, RestoreOutcome)>, Error> {
-    // Reserved CPUs are returned before those that are offline are brought online again.
+    // Compound changes are undone first: reserved CPUs must be returned before offline CPUs are brought online again.
     let undo = |compound: &CompoundChange| {
         let refused = |error: CompoundError| RestoreOutcome::Refused(error.to_string());
         (compound.as_change(), compound.undo().map_or_else(refused, |()| RestoreOutcome::Back))
@@ -203,7 +204,7 @@ impl Session {
         let compound = compound.prepared();
         self.journal.note(&journal::Step::Compound(compound.clone()))?;
         Ok(compound.begin().inspect_err(|_| {
-            // Changes that cannot be undone now are recorded in the journal.
+            // If the change cannot be undone now, the journal still contains it.
             let _ = compound.undo();
         })?)
     }
@@ -218,7 +219,7 @@ impl Session {
         drop(self.spare);
         let restored = restore_own(files, &self.folder, self.journal);
         match self.guardian {
-            // The guardian may succeed after this process has ended.
+            // If restoring failed, the guardian makes another attempt.
             Some(guardian) if restored.is_err() => guardian.wait(),
             guardian => dismiss(guardian),
         }

@@ -18,7 +18,7 @@ use crate::state_directory;
 use crate::tuning_plan::{Purpose, TuningPlan};
 use crate::value_syntax::name_cpus;
 
-/// The settings that a journal lists.
+/// The settings that a journal lists, by their state.
 #[derive(Debug)]
 pub enum Leftover {
     /// Nothing.
@@ -31,8 +31,8 @@ pub enum Leftover {
     Orphaned(JournalContents),
 }
 
-/// Examines the values in the journal without taking the lock or changing anything. A directory of another user
-/// contains no values of this user.
+/// Examines the values in the journal without taking the lock or changing anything. A directory that belongs to another
+/// user contains no values of this user.
 pub fn find_leftover(folder: &Path, boot: &str) -> Result<Leftover, Error> {
     if state_directory::is_foreign(folder) {
         return Ok(Leftover::Nothing);
@@ -73,7 +73,7 @@ pub struct Standing {
 
 impl Standing {
     fn look(folder: &Path, boot: &str) -> Self {
-        // Waits for a guardian that is restoring, after which it has removed the journal.
+        // If a guardian is restoring values, waits until it has finished and has removed the journal.
         let holder = Holder::find_lasting(folder);
         Self { left: find_leftover(folder, boot), holder, is_roots: false }
     }
@@ -177,19 +177,19 @@ impl fmt::Display for Standing {
     }
 }
 
-/// Describes in one line the leftover settings of an earlier session of this user or of root; `None` if there are none.
-/// An error describes the obstacle to setting anything, with the remedy.
+/// Describes, in one line, the leftover settings of an earlier session, started by this user or by root; `None` if
+/// there are none. An error describes the obstacle to setting anything, with the remedy.
 pub fn describe_leftover(folder: &Path, boot: &str) -> Result<Option<String>, Error> {
     let own = Standing::find(folder, boot)?;
     let standing = if own.contents().is_some() { Some(own) } else { Standing::of_root(boot) };
     Ok(standing.map(|standing| standing.to_string()))
 }
 
-/// Handles knobs that were set by a parent process or by an earlier `--apply`. In this case, another session changes
-/// nothing else on the machine and applies only the settings of its command.
+/// Handles knobs that were set by a parent process or by an earlier `--apply`. In this case, a further session changes
+/// nothing on the machine and applies only the settings of its command.
 impl Standing {
-    /// The existing settings during a session with this purpose; `None` if there are none. Settings of another user are
-    /// an error, as are persistent settings if this session should also persist.
+    /// The existing settings during a session with this purpose; `None` if there are none. It is an error if an
+    /// unrelated process holds the lock, or if a parent process holds it and this session should persist.
     pub(crate) fn beside(folder: &Path, boot: &str, purpose: Purpose) -> Result<Option<Self>, Error> {
         let found = Self::look(folder, boot);
         if let Some(holder) = &found.holder {
@@ -245,7 +245,7 @@ impl Standing {
         )))
     }
 
-    /// The action required before setting more.
+    /// What the user must do before more knobs can be set.
     fn way_out(&self) -> &'static str {
         match self.parent() {
             Some(_) => "request it there",
@@ -253,8 +253,8 @@ impl Standing {
         }
     }
 
-    /// Describes this session, which runs during the other one: it makes only process-lifetime settings, and these
-    /// knobs remain unset.
+    /// Describes this session, which runs during the other one: it only makes the process-lifetime settings in `held`,
+    /// and the knobs in `open` remain unset.
     pub(crate) fn describe_beside(&self, held: &[&str], open: &[&str]) -> String {
         let is_parents = self.parent().is_some();
         let already = if is_parents { "already made quiet by" } else { "already set by" };
@@ -270,7 +270,7 @@ impl Standing {
     }
 }
 
-/// The CPUs that are not reserved for this process. If this process may run on all CPUs, no CPUs are reserved.
+/// The wanted CPUs that are not reserved for this process. If this process may run on all CPUs, no CPUs are reserved.
 fn not_quiet(wanted: &CpuList, context: &KnobContext) -> Option<CpuList> {
     let own = context.own.as_ref().map(|own| own.affinity.clone()).unwrap_or_default();
     let given = if context.online.is_subset(&own) { CpuList::new() } else { own };

@@ -1,4 +1,4 @@
-//! The state directory with journal and lock, to which only its owner can write.
+//! The state directory, which contains the journal and the lock. Only its owner can write to it.
 
 use std::fs::DirBuilder;
 use std::io;
@@ -14,7 +14,7 @@ pub const SYSTEM: &str = "/var/lib/linespeed";
 /// Root's directory if the other one is not writable. Its contents are lost at reboot, as are the values.
 pub const RUNTIME: &str = os::places::RUNTIME;
 
-/// The directory for this user: a system directory for root; for other users, in the given state directory.
+/// The directory for this user: a system directory for root, and the given state directory for other users.
 pub fn locate(state: Option<&Path>) -> Option<PathBuf> {
     if !os::is_root() {
         return state.map(Path::to_owned);
@@ -47,7 +47,7 @@ pub fn is_foreign(folder: &Path) -> bool {
 /// The reason why nothing can be saved in the state directory.
 #[derive(Debug, thiserror::Error)]
 pub enum DirectoryError {
-    /// The system refuses something at this path.
+    /// The system refused an operation at this path.
     #[error("the original settings cannot be saved, so nothing was changed: {}: {}", .0.display(), unwritable(.1))]
     Unwritable(PathBuf, io::Error),
     /// The path is not a directory.

@@ -26,21 +26,21 @@ use crate::standing::{Leftover, Standing, find_leftover};
 use crate::state_directory;
 use crate::tuning_plan::{Planned, Purpose, TuningPlan, Wanted};
 
-/// The process that sets knobs.
+/// The process that sets the knobs, as described by the caller.
 #[derive(Clone, Debug)]
 pub struct Caller {
     /// The user's state directory; `None` if neither XDG_STATE_HOME nor HOME is set.
     pub state: Option<PathBuf>,
     /// The command line as typed.
     pub command: String,
-    /// The time, as in a record.
+    /// The time, formatted as in a record.
     pub date: String,
     /// Receives notices.
     pub listener: Listener,
 }
 
 impl Caller {
-    /// The directory of journal and lock.
+    /// The directory of the journal and the lock.
     pub fn state_directory(&self) -> Result<PathBuf, Error> {
         state_directory::locate(self.state.as_deref()).ok_or(Error::NoStateDirectory)
     }
@@ -123,7 +123,7 @@ impl TunedSession {
             let request = caller.request(&folder?, purpose == Purpose::Persistent);
             let lock = session::lock(&request)?;
             if clean_up(caller, &request.folder, &boot, &tree)? {
-                // The inspected values were not the machine's original values.
+                // The values inspected so far were those of the earlier session, not the machine's original values.
                 Planned { rows, plan, .. } = wanted.plan(&root, &tree)?;
             }
             locked = Some((lock, request));
@@ -169,7 +169,7 @@ impl TunedSession {
         Ok(())
     }
 
-    /// Applies the settings that this process holds, and collects those for the command.
+    /// Applies the settings that last as long as this process, and collects those for the command.
     fn with_settings(caller: &Caller, rows: &[AuditRow], plan: &TuningPlan) -> Self {
         let mut tuned = Self {
             session: None,
@@ -209,7 +209,7 @@ impl TunedSession {
         Err(Error::NotSet { knobs: missing, restored: true })
     }
 
-    /// The outcome of each knob.
+    /// The outcome for each knob.
     pub fn outcomes(&self) -> &[KnobOutcome] {
         &self.outcomes
     }

@@ -10,10 +10,10 @@ use crate::error::Error;
 use crate::files::Files;
 use crate::knob::{Adjustment, KnobContext, ProcessSetting, State};
 
-/// The purpose of a quiet machine.
+/// The purpose for which the machine is made quiet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// Any purpose, until the settings are restored.
+    /// Any purpose; the settings remain until they are restored.
     Persistent,
     /// For the duration of a command.
     Command,
@@ -49,7 +49,7 @@ impl Wanted<'_> {
 
 /// The planned changes, and the inspected knobs.
 pub struct Planned<'a> {
-    /// The machine's state for the knobs.
+    /// The context in which the knobs were inspected.
     pub context: KnobContext<'a>,
     /// The current state of the knobs.
     pub rows: Vec<AuditRow>,
@@ -73,7 +73,7 @@ pub struct TuningPlan {
 }
 
 impl TuningPlan {
-    /// The plan for these rows; `named`: whether the user named them instead of using all knobs.
+    /// The plan for these rows; `named` is whether the user named these knobs, as opposed to requesting all of them.
     pub fn from_audit(rows: &[AuditRow], named: bool, purpose: Purpose, files: &dyn Files) -> Self {
         let mut plan = Self::default();
         for row in rows {
@@ -142,8 +142,8 @@ impl TuningPlan {
         }
     }
 
-    /// Reduces the plan to the command's own settings, because another session is active and only one session may
-    /// change the machine at a time. Returns the knobs that would have been set.
+    /// Reduces the plan to the settings of the command itself, because another session is active and only one session
+    /// may change the machine at a time. Returns the knobs that would have been set.
     pub fn keep_to_the_commands(&mut self) -> Vec<&'static str> {
         let mut names: Vec<&'static str> = Vec::new();
         let tuned = self
@@ -158,7 +158,7 @@ impl TuningPlan {
         names
     }
 
-    /// The list for knobs that someone else must set: the unset knobs if the user named them, otherwise the advice.
+    /// The list that receives knobs that linespeed cannot set: `not_set` if the user named them, otherwise `advice`.
     fn not_by_us(&mut self, named: bool) -> &mut Vec<(&'static str, Text)> {
         if named { &mut self.not_set } else { &mut self.advice }
     }
@@ -169,7 +169,7 @@ impl TuningPlan {
     }
 }
 
-/// Prepares the machine's state for the knobs, with the quiet CPUs; fails if they cannot be kept quiet.
+/// Prepares the context for inspecting the knobs, including the quiet CPUs; fails if these CPUs cannot be kept quiet.
 pub fn prepare_context<'a>(
     root: &Root,
     files: &'a dyn Files,
@@ -177,7 +177,8 @@ pub fn prepare_context<'a>(
     purpose: Purpose,
 ) -> Result<KnobContext<'a>, Error> {
     let mut wanted = cpus.cloned();
-    // A measurement of all CPUs must not clear any of them; it reports what it cannot measure.
+    // If all CPUs are to be measured, none of them can be kept quiet. The measurement itself reports CPUs that it
+    // cannot measure.
     if purpose == Purpose::Measuring {
         let online = root.cpu_list("/sys/devices/system/cpu/online").unwrap_or_default();
         wanted = wanted.filter(|cpus| cpus.is_subset(&online) && !online.is_subset(cpus));

@@ -1,4 +1,4 @@
-//! The value format of a file. The kernel may spell the value differently when it is read back.
+//! The format of the value in a file. The kernel may spell a value differently when it is read back.
 
 use record::CpuList;
 use serde::{Deserialize, Serialize};
@@ -33,7 +33,7 @@ impl ValueSyntax {
         }
     }
 
-    /// Whether two values are the same.
+    /// Whether two texts represent the same value.
     pub fn are_equal(self, a: &str, b: &str) -> bool {
         let lists =
             |read: fn(&str) -> Option<CpuList>| matches!((read(a), read(b)), (Some(a), Some(b)) if a == b);

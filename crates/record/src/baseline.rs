@@ -13,7 +13,7 @@ use crate::{Better, Labels, Metric, Record, Text, regular_file};
 /// The version of the baseline format.
 pub const BASELINE_VERSION: u32 = 1;
 
-/// The expected results of one or several classes of machines.
+/// The expected results for one or more classes of machines.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Baseline {
     /// [`BASELINE_VERSION`] of the program that wrote this baseline.
@@ -26,16 +26,17 @@ pub struct Baseline {
     pub classes: Vec<ClassBaseline>,
 }
 
-/// The expected results of the machines of a class.
+/// The expected results for the machines of one class.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClassBaseline {
     /// A short description of these machines.
     pub name: String,
     /// The number of machines from which the medians were computed.
     pub machines: u32,
-    /// The record of the machine closest to the medians: its inventory and settings represent the class.
+    /// The record of the machine closest to the medians: the inventory and the settings in this record represent the
+    /// class.
     pub record: Record,
-    /// The results that most of these machines have.
+    /// The results that are present for most of these machines.
     pub figures: Vec<ClassFigure>,
 }
 
@@ -54,12 +55,12 @@ pub struct ClassFigure {
     /// The result's labels, without those that identify a place on one machine.
     #[serde(rename = "where")]
     pub labels: Labels,
-    /// Number of machines with this result.
+    /// Number of machines that have this result.
     pub machines: u32,
     /// The median over these machines.
     pub median: f64,
-    /// The robust standard deviation of the logarithms across machines (0.01 is 1 %); absent if there are too few
-    /// machines.
+    /// A robust estimate of the standard deviation of the values' logarithms across machines (0.01 is 1 %); absent if
+    /// there are too few machines.
     pub scale: Option<f64>,
 }
 
@@ -83,7 +84,7 @@ impl Baseline {
         text.filter(|text| Self::is_in(text)).map(|text| Self::from_json(&text)).transpose()
     }
 
-    /// Reads a baseline from JSON text. Each class's record is read as by [`Record::from_json`].
+    /// Reads a baseline from JSON text. The record of each class is read in the same way as by [`Record::from_json`].
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The limiting factor of a command.
+//! The limiting factor of a command: what its speed depends on.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ pub enum BoundBy {
     Frontend,
     /// Mispredicted branches.
     Branches,
-    /// Something other than a CPU: a disk, the network, a lock.
+    /// Waiting for something other than a CPU: a disk, the network, a lock.
     Waiting,
     /// Other tasks on the command's CPUs.
     CpuContention,
@@ -33,7 +33,7 @@ pub enum BoundBy {
     Quota,
     /// One thread, while other CPUs are idle.
     OneThread,
-    /// The busiest thread of the command, while its other threads have less work.
+    /// The busiest thread of the command: the other threads have less work.
     Imbalance,
     /// Steal time.
     Stolen,
@@ -41,11 +41,11 @@ pub enum BoundBy {
     Lock,
     /// The capacity of the caches that the command can use.
     Cache,
-    /// The command's own threads running together: they share cache lines or spin on a lock.
+    /// The command's own threads slow each other down: they share cache lines or spin on a lock.
     OwnThreads,
-    /// Heat, power limits or a setting that lowers the clock.
+    /// A reduced clock, because of heat, a power limit or a setting.
     Clock,
-    /// Nothing: there is no work.
+    /// Nothing: the command has no work to do.
     Idle,
     /// No visible cause.
     Unknown,
@@ -54,7 +54,7 @@ pub enum BoundBy {
     Other(String),
 }
 
-/// The kind of cause, if known.
+/// A more detailed kind of the limiting factor, if known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, strum::EnumString)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -67,7 +67,7 @@ pub enum BoundKind {
     Dram,
     /// Loads from another node's memory.
     Remote,
-    /// Loads from an unknown level beyond a core's own caches.
+    /// Loads from beyond a core's own caches; the level is unknown.
     CachesOrMemory,
     /// Loops that wait for another thread.
     Spinning,
@@ -77,7 +77,7 @@ pub enum BoundKind {
     ProcessCreation,
     /// Page faults.
     PageFaults,
-    /// Locks and other wake-ups between threads.
+    /// Waiting for locks, and other wake-ups between threads.
     Futex,
     /// Sockets.
     Network,
@@ -100,7 +100,7 @@ pub enum BoundKind {
 }
 
 impl BoundBy {
-    /// The kind in words.
+    /// The limiting factor in words.
     pub fn name(&self) -> Text {
         match self {
             BoundBy::Cpu => text!("the CPU"),
@@ -126,7 +126,7 @@ impl BoundBy {
         }
     }
 
-    /// The kind's code, as in JSON.
+    /// The code of the limiting factor, as in JSON.
     pub fn code(&self) -> String {
         serde_json::to_value(self)
             .ok()
@@ -141,9 +141,9 @@ pub struct Bound {
     /// `cpu`, `memory-latency`, `memory-bandwidth`, `frontend`, `branches`, `waiting`, `cpu-contention`, `too-few-cpus`, `kernel`,
     /// `quota`, `one-thread`, `imbalance`, `stolen`, `lock`, `cache`, `own-threads`, `clock`, `idle`, `unknown`.
     pub by: BoundBy,
-    /// The kind. For `memory-latency`: `l2`, `l3`, `dram`, `remote`, `caches-or-memory`; for `own-threads`: `spinning`, `shared-lines`; for
-    /// `kernel`: `process-creation`, `page-faults`, `futex`, `network`, `file-io`, `path-lookups`, `signals`, `timers`, `memory-mapping`,
-    /// `context-switches`, or `syscall-` and the name of a system call.
+    /// The kind of the limiting factor. For `memory-latency`: `l2`, `l3`, `dram`, `remote`, `caches-or-memory`; for `own-threads`:
+    /// `spinning`, `shared-lines`; for `kernel`: `process-creation`, `page-faults`, `futex`, `network`, `file-io`, `path-lookups`,
+    /// `signals`, `timers`, `memory-mapping`, `context-switches`, or `syscall-` and the name of a system call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<BoundKind>,
     /// The answer in words.

@@ -4,16 +4,16 @@
 use crate::{Label, Measurement, Record, detail, metrics};
 
 /// The lowest and highest possible bus traffic, B/s. `stream` contains the bytes that the program counts; `bus` also includes a read of
-/// every stored line. The limits follow from the measured share of lines not read first; if it was not measured or is in
-/// doubt, they are the rates of `stream` and `bus`.
+/// every stored line. The limits follow from the measured share of stored lines that the caches do not read first. If this share was
+/// not measured or is in doubt, the limits are the rates of `stream` and `bus`.
 pub fn bus_bytes(record: &Record, stream: &Measurement, bus: &Measurement) -> (f64, f64) {
     let (least, most) = write_allocate_avoided(record, stream).unwrap_or((0.0, 1.0));
     let carried = |avoided: f64| bus.value() - avoided * (bus.value() - stream.value());
     (carried(most), carried(least))
 }
 
-/// The interval of the share of lines that the same number of threads overwrote without reading them first, clamped to 0 to 1. `None` if
-/// the result is in doubt.
+/// The interval of the share of stored lines that the caches do not read first, measured with the same number of threads and clamped to
+/// 0 to 1. `None` if the result is in doubt.
 pub fn write_allocate_avoided(record: &Record, bandwidth: &Measurement) -> Option<(f64, f64)> {
     let threads = bandwidth.labels.count(Label::Threads)?;
     let known = record

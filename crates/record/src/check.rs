@@ -9,7 +9,7 @@ use crate::{Doubt, Metric, Text};
 /// The version of the check format.
 pub const CHECK_VERSION: u32 = 1;
 
-/// A check and its subject.
+/// The result of checking one machine against a baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Checked<'a> {
     /// [`CHECK_VERSION`] of the program that ran the check.
@@ -32,6 +32,8 @@ pub struct Checked<'a> {
 pub enum Outcome {
     /// No deviation.
     Good,
+    /// The facts match, and no result could be judged.
+    Undecided,
     /// A setting or installed software differs.
     Setting,
     /// The hardware differs, or a result is slower.
@@ -45,7 +47,8 @@ pub enum Outcome {
 pub struct Check {
     /// The outcome.
     pub outcome: Outcome,
-    /// Facts that differ, most important first; if the baseline is of another class, only facts that define the class.
+    /// Facts that differ, most important first. If the baseline is for another class, only facts that define the class
+    /// are listed.
     pub facts: Vec<FactOff>,
     /// Facts in the baseline that could not be read here.
     pub not_seen: Vec<FactOff>,
@@ -53,11 +56,12 @@ pub struct Check {
     pub alike: usize,
     /// The facts that match.
     pub agree: Vec<FactOff>,
-    /// Facts missing on both sides, which are therefore not compared.
+    /// Facts that cannot be compared because both sides lack them.
     pub neither: Vec<FactOff>,
     /// Results, slowest relative to the baseline first.
     pub figures: Vec<Figure>,
-    /// CPUs used by other processes during the measurements; present only if no result can be judged because of them.
+    /// CPUs used by other processes during the measurements; present only if these processes make it impossible to
+    /// judge any result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub busy: Option<Busy>,
 }
@@ -84,11 +88,11 @@ pub struct FactOff {
     pub here: Option<String>,
     /// The baseline's value; `None` if there is none (no quota, no limit).
     pub baseline: Option<String>,
-    /// Whether this difference follows from another fact that also differs.
+    /// Whether this difference is a consequence of another fact that also differs.
     pub follows: bool,
 }
 
-/// A result compared with the baseline's.
+/// A result, compared with that of the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Figure {
     /// The result in words.
@@ -107,7 +111,7 @@ pub struct Figure {
     pub interval: Option<(f64, f64)>,
     /// The loss of speed, as a share, beyond which the result counts as slower.
     pub bound: f64,
-    /// Whether the result is slower: the whole interval is beyond the bound.
+    /// Whether the result is slower, that is, the entire interval is beyond the bound.
     pub slow: bool,
     /// Why the result is unreliable.
     #[serde(flatten)]
@@ -115,8 +119,8 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// Whether the result is certainly slower, or certainly not slower. A result is undecided if it is in doubt, has no interval, or its
-    /// interval contains the bound.
+    /// Whether the result is certainly slower, or certainly not slower. A result is undecided if it is in doubt, if it has no interval,
+    /// or if its interval contains the bound.
     pub fn is_decided(&self) -> bool {
         let as_before = self.interval.is_some_and(|(low, _)| low >= 1.0 - self.bound);
         self.slow || self.doubt.is_none() && as_before

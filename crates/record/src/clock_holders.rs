@@ -1,10 +1,10 @@
-//! Possible limits of a clock besides the settings of cpufreq: power limits, firmware, heat.
+//! Possible reasons for a limited clock, other than the settings of cpufreq: power limits, firmware, heat.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-/// Possible limits of a clock besides the settings of cpufreq.
+/// Possible reasons for a limited clock, other than the settings of cpufreq.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -26,17 +26,18 @@ pub struct ClockHolders {
     pub cooling: Vec<Cooling>,
     /// The firmware's profile: `performance`, `balanced`, `low-power`, `quiet`, `cool`…
     pub platform_profile: Option<String>,
-    /// The range from which the processor may choose its clocks (HWP), of the most limited package.
+    /// The range from which the processor may choose its clocks (HWP), for the package with the tightest limit.
     pub hwp: Option<HwpRange>,
-    /// The share of the highest performance that the driver allows, % (`intel_pstate/max_perf_pct`).
+    /// The highest performance that the driver allows, as a percentage of the maximum (`intel_pstate/max_perf_pct`).
     pub max_percent: Option<u64>,
     /// How long heat has lowered clocks since boot, ms; the maximum over cores and packages.
     pub heat_ms: Option<u64>,
-    /// The longest single such period, ms.
+    /// The longest single period for which heat lowered clocks, ms.
     pub longest_heat_ms: Option<u64>,
 }
 
-/// Performance levels of a processor that chooses its clocks itself, usually in steps of 100 MHz (Intel SDM volume 3B: HWP).
+/// Performance levels of a processor that chooses its own clocks. A level usually corresponds to 100 MHz (Intel SDM volume
+/// 3B: HWP).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct HwpRange {
@@ -49,7 +50,7 @@ pub struct HwpRange {
 }
 
 impl ClockHolders {
-    /// Whether no limit was found.
+    /// Whether there is no information on limits.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -60,8 +61,8 @@ impl ClockHolders {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PowerLimit {
-    /// The interface that sets the limit: `intel-rapl` (MSR), `intel-rapl-mmio` (firmware, thermald). The lowest limit
-    /// applies.
+    /// The interface that sets the limit: `intel-rapl` (MSR), `intel-rapl-mmio` (firmware, thermald). If several
+    /// interfaces set a limit, the lowest one applies.
     pub interface: String,
     /// The package: `package-0`.
     pub zone: String,
@@ -90,7 +91,7 @@ pub enum HeldBy {
     /// The processor's own temperature.
     #[strum(to_string = "heat")]
     Heat,
-    /// The average temperature that the firmware allows.
+    /// The limit on the average temperature that the firmware sets.
     #[strum(to_string = "average temperature limit")]
     AverageHeat,
     /// The voltage regulator's temperature.

@@ -1,5 +1,5 @@
-//! Command lines as typed by users: the program at the end, its CPU and memory binding, and the name under which its
-//! runs are compared between machines.
+//! Command lines as typed by users: the program that is finally run, its CPU and memory binding, and the name under
+//! which runs of the command are compared between machines.
 
 use crate::CpuList;
 
@@ -15,8 +15,8 @@ enum Token {
 /// A parsed command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommandLine {
-    /// The words of the program at the end, its name first and without a path: `stream`, `-W`, `5` for `sudo numactl -C
-    /// 7 ./bin/stream -W 5`. For a pipeline, the words of its first program.
+    /// The words of the program that is finally run, starting with its name without a path: `stream`, `-W`, `5` for
+    /// `sudo numactl -C 7 ./bin/stream -W 5`. For a pipeline, the words of its first program.
     pub words: Vec<String>,
     /// The whole command line in a form that is the same on all machines that ran the same command: without binding, path, redirection or `sudo`,
     /// and with uniform quoting.
@@ -38,9 +38,9 @@ pub struct CommandLine {
 /// The options of `perf stat` that determine its output format.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Perf {
-    /// `-a`, `-A`, `-C`: counted on CPUs, not for a process.
+    /// `-a`, `-A`, `-C`: events are counted on CPUs, not for a process.
     pub system: bool,
-    /// `-p`, `-t`: for a process that was already running.
+    /// `-p`, `-t`: events are counted for a process or thread that was already running.
     pub attached: Option<String>,
     /// `-x`: the separator of fields.
     pub separator: Option<String>,
@@ -57,14 +57,15 @@ const PERF_VALUES: &str = "\
     --output -G --cgroup -M --metrics -D --delay --timeout --interval-count --filter --pre --post \
     --log-fd -b --bpf-prog --td-level";
 
-/// The maximum number of wrappers removed before the program.
+/// The maximum number of wrappers that are removed from before the program.
 const MOST_WRAPPERS: usize = 32;
 /// Commands that only prepare the next command.
 const PREPARES: &[&str] =
     &["cd", "export", "source", ".", "ulimit", "set", "sync", "sleep", "module", "date"];
 /// The deepest nesting of scripts that is parsed.
 const DEEPEST: usize = 4;
-/// Maximum length of a parsed command line, in bytes; users type shorter ones, but input text may contain anything.
+/// Maximum length of a parsed command line, in bytes; users type shorter command lines, but imported text may contain
+/// anything.
 const LONGEST: usize = 64 * 1024;
 
 impl CommandLine {
@@ -79,15 +80,15 @@ impl CommandLine {
         command
     }
 
-    /// Reads a command from its words, as it was started.
+    /// Reads a command from the words with which it was started.
     pub fn from_words<'w>(words: impl Iterator<Item = &'w str>) -> Self {
         let mut command = Self::default();
         command.name = command.unwrap(words.map(str::to_owned).collect(), true, 0);
         command
     }
 
-    /// The command line above an output, if it can have produced that output because it runs one of these programs, possibly
-    /// in a loop.
+    /// The command line that precedes an output, if it runs one of these programs, possibly in a loop, and may thus have
+    /// produced the output.
     pub fn above(command: Option<&str>, programs: &[&str]) -> Self {
         let line = command.map(Self::read).unwrap_or_default();
         if programs.contains(&line.program()) { line } else { Self::default() }
@@ -115,12 +116,12 @@ impl CommandLine {
         self.words.iter().skip(1).any(|word| word == name)
     }
 
-    /// The CPU that the program was pinned to, if only one.
+    /// The CPU that the program was pinned to, if there was only one.
     pub fn cpu(&self) -> Option<u32> {
         self.cpus.as_ref().filter(|cpus| cpus.len() == 1).and_then(CpuList::first)
     }
 
-    /// The node that the program's memory was bound to, if only one.
+    /// The node that the program's memory was bound to, if there was only one.
     pub fn node(&self) -> Option<u32> {
         self.memory_nodes.as_ref().filter(|nodes| nodes.len() == 1).and_then(CpuList::first)
     }
@@ -138,7 +139,7 @@ impl CommandLine {
                     }
                 }
                 Token::Operator(operator) if operator.ends_with(['>', '<']) => {
-                    // A redirection and its target; `2>&1` is one operator already.
+                    // Skips a redirection with its target. In contrast, `2>&1` is a single operator.
                     if matches!(rest.peek(), Some(Token::Word(_))) {
                         rest.next();
                     }
@@ -151,7 +152,7 @@ impl CommandLine {
             }
         }
         if parts.iter().any(|part| part.first().is_some_and(|word| KEYWORDS.contains(&word.as_str()))) {
-            // A separate script: splitting it would change its meaning.
+            // The text is a script, which cannot be split without changing its meaning.
             if let Some(first) = parts.into_iter().next() {
                 self.unwrap(first, true, depth);
             }
@@ -195,9 +196,10 @@ impl CommandLine {
         self.name = name;
     }
 
-    /// Removes wrappers that run another program, notes their effect, and returns the rest in its comparable form.
+    /// Removes wrappers that run another program, records their effect, and returns the remaining words in a comparable
+    /// form.
     fn unwrap(&mut self, mut words: Vec<String>, first: bool, depth: usize) -> String {
-        // The number is limited, because real commands have only a few wrappers.
+        // The number of wrappers is limited; real commands have only a few.
         for _ in 0..MOST_WRAPPERS {
             let assignments = words.iter().take_while(|word| is_assignment(word)).count();
             self.conditions.extend(words.drain(..assignments));
@@ -209,8 +211,8 @@ impl CommandLine {
             }
             let shell = matches!(program.as_str(), "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash");
             if shell && let Some(at) = words.iter().position(|word| word == "-c" || word == "-lc") {
-                // At a prompt, the script is one word. In perf's output, which lacks the quotes, it is the rest of the
-                // line.
+                // If the command was typed at a prompt, the script is one word. In perf's output, which lacks the
+                // quotes, the script is the rest of the line.
                 words.drain(..=at);
                 if words.len() != 1 {
                     continue;
@@ -236,7 +238,7 @@ impl CommandLine {
             }
             let wrapper = words.drain(..taken.min(words.len())).map(|word| quoted(base(&word)));
             let wrapper = wrapper.collect::<Vec<_>>().join(" ");
-            // Programs that only measure the time or change the user are not conditions.
+            // Programs that only measure the time, run another program or change the user do not count as conditions.
             if !matches!(program.as_str(), "time" | "exec" | "command" | "sudo" | "doas") {
                 self.conditions.push(wrapper);
             }
@@ -251,7 +253,7 @@ impl CommandLine {
         name
     }
 
-    /// The number of words in a wrapper and its options.
+    /// The number of words that a wrapper and its options take up.
     fn wrapper(&mut self, program: &str, valued: &str, words: &[String]) -> usize {
         self.timed |= program == "time";
         let (mut listed, mut attached) = (false, false);
@@ -286,7 +288,7 @@ impl CommandLine {
         }
     }
 
-    /// The number of words in the options of `perf stat`.
+    /// The number of words that the options of `perf stat` take up.
     fn perf(&mut self, words: &[String]) -> usize {
         let mut perf = Perf::default();
         let taken = read_options(words, PERF_VALUES, |option, value| match option {
@@ -305,7 +307,7 @@ impl CommandLine {
 }
 
 /// The number of leading words that are options or their values, including `--`. `valued` lists the options with a
-/// separate value, and `each` receives every option.
+/// separate value, and `each` is called with every option and its value.
 fn read_options(words: &[String], valued: &str, mut each: impl FnMut(&str, Option<&str>)) -> usize {
     let takes_value = |option: &str| valued.split(' ').any(|valued| valued == option);
     let mut at = 0;
@@ -352,7 +354,7 @@ pub fn conditions(text: &str) -> Option<String> {
     Some(CommandLine::read(text).conditions.join(" ")).filter(|conditions| !conditions.is_empty())
 }
 
-/// `NAME=VALUE` before a command.
+/// Whether a word is an assignment before a command: `NAME=VALUE`.
 fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
         name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -400,7 +402,7 @@ fn tokens(text: &str) -> Vec<Token> {
             }
             '|' | '&' | ';' | '<' | '>' => {
                 let mut operator = String::new();
-                // `2>`: the number belongs to the redirection.
+                // In `2>`, the number belongs to the redirection.
                 let number =
                     matches!(c, '<' | '>') && inside && !quoted && matches!(word.as_str(), "0" | "1" | "2");
                 if number {
@@ -417,7 +419,7 @@ fn tokens(text: &str) -> Vec<Token> {
                     operator.push(next);
                 }
                 if operator.ends_with(">&") || operator.ends_with("<&") {
-                    // `2>&1`, `>&-`: the descriptor belongs to the redirection. Otherwise, a file name follows.
+                    // In `2>&1` and `>&-`, the descriptor belongs to the redirection. Otherwise, a file name follows.
                     while let Some(next) = chars.next_if(|next| next.is_ascii_digit() || *next == '-') {
                         operator.push(next);
                     }

@@ -1,4 +1,5 @@
-//! Observations made during a command's run: the types of the details of `workload.time` in a record of `linespeed stat`.
+//! What was observed while a command ran. These are the types of the details of `workload.time` in records of `linespeed
+//! stat`.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +20,7 @@ pub enum RunEnd {
     Stopped(i64),
 }
 
-/// Number of times the threads of a command were sampled.
+/// How many samples of a command's threads were taken, and what they showed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Looks {
@@ -27,46 +28,49 @@ pub struct Looks {
     pub all: u64,
     /// Number of samples in which all threads were waiting.
     pub idle: u64,
-    /// Active threads, summed over samples.
+    /// Number of active threads, summed over the samples.
     pub active: u64,
     /// Maximum number of simultaneously active threads; 0 if unknown.
     pub most_active: u64,
-    /// Waiting threads whose cause of waiting could not be read, summed.
+    /// Number of waiting threads whose cause of waiting could not be read, summed over the samples.
     pub unread: u64,
 }
 
-/// Threads that waited for the same cause, summed over samples.
+/// The threads that waited for the same cause, summed over the samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Waits {
-    /// All threads that waited for this cause.
+    /// Number of threads that waited for this cause.
     pub threads: u64,
-    /// Threads that ran on a CPU since the previous sample: they wait repeatedly, not once for a long time.
+    /// Number of these threads that had run on a CPU since the previous sample. Such threads wait repeatedly, not once
+    /// for a long time.
     pub again: u64,
-    /// For locks: the process whose threads waited longest. Unrelated processes do not wait for the same lock.
+    /// For locks: the waits of the process whose threads waited longest. Only one process is considered, because
+    /// unrelated processes do not wait for the same lock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub locks: Option<LockWaits>,
 }
 
-/// Waits of one process's threads for locks, or for each other.
+/// The time for which the threads of one process waited for locks or for each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct LockWaits {
-    /// Total time that threads were blocked on locks, s. Waits after which a thread did not run are excluded: it may wait for work.
+    /// Total time that threads were blocked on locks, s. A wait after which the thread did not run is excluded, because the thread
+    /// may be waiting for work.
     pub blocked: f64,
     /// The part of `blocked` that is certainly due to a mutex: the arguments of the futex call show that the thread expected
-    /// it to be locked with waiters.
+    /// a locked mutex with waiters.
     pub mutex: f64,
     /// Total time that the process's threads were running or ready to run, s.
     pub active: f64,
-    /// Threads that were in a mutex in all samples and never ran.
+    /// Number of threads that waited for a mutex in all samples and never ran.
     pub stuck: u64,
 }
 
-/// Causes of waiting over all samples, whether or not other threads ran.
+/// The causes for which threads waited, over all samples, whether or not other threads ran.
 pub type ThreadWaits = BTreeMap<String, Waits>;
 
-/// A change whose effect shows the resource on which a command depends.
+/// A changed condition whose effect shows which resource the command depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProbeKind {
@@ -82,7 +86,7 @@ pub enum ProbeKind {
     FewerCpusTime,
 }
 
-/// The effect of a change on a command, from runs alternating with and without it.
+/// The effect of a changed condition on a command, from alternating runs with and without the change.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Probe {
@@ -94,7 +98,7 @@ pub struct Probe {
     pub interval: Option<(f64, f64)>,
     /// Number of rounds.
     pub rounds: u64,
-    /// The CPUs that the command could use, if it ran on fewer CPUs.
+    /// If the command ran on fewer CPUs: the CPUs that it could use.
     pub cpus: Option<String>,
 }
 
@@ -109,12 +113,13 @@ pub struct ThreadsSeen {
     pub seen: u64,
     /// Total CPU time of the observed threads, s.
     pub seen_seconds: f64,
-    /// Number of processes that the user did not specify: with `stat -p`, the descendants of the specified ones.
+    /// Number of processes that the user did not specify: with `stat -p`, these are the descendants of the specified
+    /// processes.
     #[serde(default)]
     pub below: u64,
 }
 
-/// The whole machine while a command ran; values that Linux does not report are absent.
+/// What happened on the entire machine while a command ran; values that Linux does not report are absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Around {
@@ -158,10 +163,11 @@ pub struct Ceilings {
     /// The memory probe's latency under increasing load, unloaded first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub probe: Vec<ProbePoint>,
-    /// The day of each measurement, by its field name in this struct; for a workload's IPC, `ipc.` and the workload.
+    /// The day on which each value was measured, by the value's field name in this struct; for a workload's IPC, the
+    /// name is `ipc.` followed by the workload.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub days: BTreeMap<String, String>,
-    /// The record file of each measurement.
+    /// The record file that contains each value.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub records: BTreeMap<String, String>,
 }
@@ -185,7 +191,7 @@ pub struct ProbePoint {
 }
 
 impl Ceilings {
-    /// Workloads of nops, which show the width of the core but do not resemble programs.
+    /// Workloads that consist of nops. They show the width of the core but do not resemble programs.
     pub const NOPS: [&str; 2] = ["nop", "cpu-bound"];
 
     /// Instructions per cycle of the workloads that resemble programs.
@@ -194,19 +200,20 @@ impl Ceilings {
         programs.map(|(name, ipc)| (name.as_str(), *ipc))
     }
 
-    /// The expected clock in Hz if this share of the CPUs is busy, and whether it is the all-core clock: a single core
-    /// runs faster.
+    /// The expected clock in Hz if this share of the CPUs is busy, and whether this is the all-core clock, which is
+    /// lower than the clock of a single busy core.
     pub fn clock_at(&self, busy: f64) -> Option<(f64, bool)> {
         let all = self.clock_all_hz.filter(|_| busy >= 0.5).map(|hz| (hz, true));
         all.or(self.clock_hz.map(|hz| (hz, false))).filter(|(hz, _)| *hz > 0.0)
     }
 
-    /// The name of a workload's IPC in `days` and `records`.
+    /// The name under which `days` and `records` list a workload's IPC.
     pub fn ipc_name(workload: &str) -> String {
         format!("ipc.{workload}")
     }
 
-    /// The workload with the most instructions per cycle; `None` if there is only one workload, which is no ceiling.
+    /// The workload with the most instructions per cycle; `None` if there is only one workload, because a single
+    /// workload does not show a ceiling.
     pub fn best_ipc(&self) -> Option<(&str, f64)> {
         let best = self.programs_ipc().max_by(|a, b| a.1.total_cmp(&b.1));
         best.filter(|_| self.programs_ipc().count() > 1)

@@ -1,5 +1,5 @@
-//! The outcome of a comparison of records: types only. The `diagnose` crate computes the results from the records
-//! only.
+//! The outcome of a comparison of records: types only. The `diagnose` crate computes the outcome from the records
+//! alone.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,13 +39,13 @@ pub struct Comparison {
     pub differences: Vec<Difference>,
     /// The main results: each resource and workload once, summarized over CPUs, pairs and working sets.
     pub rows: Vec<Row>,
-    /// Every result that at least two subjects have at the same place, one by one.
+    /// All results that at least two subjects have for the same place, listed individually.
     pub figures: Vec<Row>,
     /// Results that are not comparable, grouped by their reason.
     pub refused: Vec<Refusal>,
     /// The differences that explain the results, one entry per result and subject.
     pub explanations: Vec<Explanation>,
-    /// The modelled effect on each subject of another subject's best setting.
+    /// The modelled effect on each subject if it had the best setting of another subject.
     pub what_if: Vec<WhatIf>,
     /// The subjects ordered by each result, best first; only for three or more subjects.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -53,16 +53,15 @@ pub struct Comparison {
     /// Notes on the comparison as a whole, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Text>,
-    /// Conclusions from single records about the cost of NUMA nodes and the scaling of workloads, one sentence
-    /// each.
+    /// Conclusions from individual records about the cost of NUMA and the scaling of workloads, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub within: Vec<Text>,
-    /// Whether the loss stays below the bound, if a bound was given.
+    /// Whether the loss of speed stays below the bound, if a bound was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<Gate>,
 }
 
-/// One of the records.
+/// One of the compared records.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Subject {
@@ -76,12 +75,12 @@ pub struct Subject {
     pub machine: String,
     /// Number of results in the record.
     pub figures: u32,
-    /// Whether the record's results are from other tools.
+    /// Whether the results in the record are from other tools.
     pub imported: bool,
-    /// Whether the record was selected because it is this machine's newest; the name then does not identify the file.
+    /// Whether the record was selected as the newest one of this machine. If so, the name does not identify the file.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub newest: bool,
-    /// Index of an earlier subject with the same record.
+    /// The index of an earlier subject that has the same record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub same_as: Option<usize>,
     /// Notes on the record: emulated, ended early, imported.
@@ -97,7 +96,7 @@ pub enum Relation {
     SameRecord,
     /// All are records of one machine, taken at different times: same host name, system and processor.
     SameMachine,
-    /// The records are from different machines, or are not known to be from the same machine.
+    /// The records are from different machines, or it is unknown whether they are from the same machine.
     #[default]
     Machines,
 }
@@ -114,7 +113,7 @@ pub struct Difference {
     pub code: String,
     /// The fact's path in a record: `machine.processor.max_hz`.
     pub from: String,
-    /// Each subject's value, in their order; `null` if the record has none.
+    /// The value of each subject, in the order of the subjects; `null` if the record has none.
     pub values: Vec<Option<String>>,
 }
 
@@ -130,7 +129,7 @@ pub enum FactKind {
     State,
 }
 
-/// One result of each subject.
+/// One result, with the values of all subjects.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Row {
@@ -147,13 +146,13 @@ pub struct Row {
     pub unit: String,
     /// Which direction is better; absent if neither is.
     pub better: Option<Better>,
-    /// The labels that all subjects share; labels that differ between machines (CPU numbers) are omitted if results were summarized
-    /// over them.
+    /// The labels that all subjects share; labels that differ between machines (CPU numbers) are omitted if the results are
+    /// summaries over them.
     #[serde(rename = "where")]
     pub labels: Labels,
-    /// The divisor of the result, if any.
+    /// What the result was divided by, if anything.
     pub per: Option<Per>,
-    /// Each subject's result, in their order.
+    /// The result of each subject, in the order of the subjects.
     pub cells: Vec<Cell>,
 }
 
@@ -161,8 +160,8 @@ pub struct Row {
 pub type Faster = (f64, Option<(f64, f64)>);
 
 impl Row {
-    /// The speed of a cell's subject relative to the baseline: above 1 the subject is faster, whether higher or lower
-    /// values are better. `None` without a ratio.
+    /// The speed of a cell's subject relative to the baseline: above 1, the subject is faster, regardless of whether
+    /// higher or lower values are better. `None` without a ratio.
     pub fn speed(&self, cell: &Cell) -> Option<Faster> {
         let faster = |ratio: f64| if self.better == Some(Better::Lower) { 1.0 / ratio } else { ratio };
         let interval = cell.interval.map(|(low, high)| (faster(low), faster(high)));
@@ -170,7 +169,7 @@ impl Row {
     }
 }
 
-/// The unit of hardware by which a throughput is divided.
+/// The hardware unit by whose number a throughput is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Per {
@@ -193,7 +192,7 @@ impl Per {
     }
 }
 
-/// One subject's result, compared with the baseline's.
+/// One subject's result, compared with that of the baseline.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -204,13 +203,13 @@ pub struct Cell {
     pub value_interval: Option<(f64, f64)>,
     /// This result divided by the baseline's; absent for the baseline itself.
     pub ratio: Option<f64>,
-    /// Bootstrap 95 % interval of the ratio; absent if either side has a single value.
+    /// Bootstrap 95 % interval of the ratio; absent if either side has only one value.
     pub interval: Option<(f64, f64)>,
-    /// The difference from the baseline's mean; recordings only.
+    /// The difference from the baseline's mean; only for recordings.
     pub change: Option<Change>,
     /// The verdict on the difference; `costs` is the slower side's loss relative to the faster side.
     pub verdict: Option<Verdict>,
-    /// Whether this subject is the slower of the two; absent if no difference is resolved.
+    /// Whether this subject is slower than the baseline; absent if no difference is resolved.
     pub slower: Option<bool>,
     /// The values that the result summarizes, if more than one: `median of 72 CPUs`.
     pub over: Option<Text>,
@@ -219,12 +218,12 @@ pub struct Cell {
     /// Why the result is unreliable or not comparable.
     #[serde(flatten)]
     pub doubt: Option<Doubt>,
-    /// Whether the result is not printed because its 95 % interval is wider than the value itself.
+    /// Whether the result is withheld because its 95 % interval is wider than the value itself.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub withheld: bool,
 }
 
-/// The mean over a recording, compared with that of another recording.
+/// The mean of a result over a recording, compared with the mean over another recording.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
@@ -248,16 +247,16 @@ pub struct Refusal {
     pub metrics: Vec<Metric>,
     /// Number of results.
     pub figures: u32,
-    /// The subjects of these results, by index.
+    /// The subjects that have these results, by index.
     pub subjects: Vec<usize>,
-    /// One of these results, by its path in the record.
+    /// One of these results, given by its path in the record.
     pub example: String,
     /// Whether the results are refused because they were counted system-wide.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub system_wide: bool,
 }
 
-/// The explanation of the difference between one subject's result and the baseline's.
+/// An explanation of the difference between one subject's result and that of the baseline.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Explanation {
@@ -272,14 +271,14 @@ pub struct Explanation {
     pub unreliable: bool,
     /// The answer in a sentence or two.
     pub says: Text,
-    /// Whether the product of the causes and the unexplained part is the speed ratio; otherwise they are independent of each other.
+    /// Whether the speed ratio is the product of the causes and the unexplained remainder; otherwise, the causes are independent of
+    /// each other.
     pub adds_up: bool,
     /// The causes, sorted by size of effect: first the causes that slow down the slower subject, then the others.
     pub causes: Vec<Cause>,
-    /// The unexplained remainder, as a factor on the speed like those of the causes; absent if the causes do not add
-    /// up.
+    /// The unexplained remainder, as a factor on the speed, like the causes; absent if the causes do not add up.
     pub unexplained: Option<f64>,
-    /// If the work was measured with several block sizes: the spread of the speeds, and the sizes left out.
+    /// If the work was measured with several block sizes: the spread of the speeds, and the omitted sizes.
     pub sizes: Option<Text>,
     /// Work in which the subject with more cores is not faster than the other; absent if there is none.
     pub held_back: Option<HeldBack>,
@@ -293,7 +292,7 @@ pub struct Explanation {
 pub struct HeldBack {
     /// The work.
     pub work: String,
-    /// One sentence that names the two subjects, without the causes.
+    /// One sentence that names the two subjects but not the causes.
     pub says: Text,
 }
 
@@ -313,11 +312,11 @@ pub struct Cause {
     /// Whether a result on which the cause is based is in doubt.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unreliable: bool,
-    /// Whether the cause favors the slower subject.
+    /// Whether the cause makes the slower subject faster.
     pub despite: bool,
     /// Whether the effect was measured; otherwise it is modelled.
     pub measured: bool,
-    /// The results on which the cause is based, the baseline's results first.
+    /// The results on which the cause is based, those of the baseline first.
     pub evidence: Vec<Evidence>,
     /// The parts of the cause.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -378,7 +377,7 @@ impl Support {
     }
 }
 
-/// The effect of another subject's best setting on this subject; always modelled.
+/// The effect on a subject of another subject's best setting; this effect is always modelled.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WhatIf {
     /// The subject, by index.
@@ -390,7 +389,7 @@ pub struct WhatIf {
     pub code: String,
     /// The current value.
     pub now: Text,
-    /// The value in the modelled case.
+    /// The result of the subject with the setting, according to the model.
     pub then: Text,
     /// The result that the setting affects: `memory bandwidth`.
     pub acts_on: Text,
@@ -416,7 +415,7 @@ pub struct Order {
     pub metric: Metric,
     /// Unit of the values.
     pub unit: String,
-    /// Subjects and their results, the best first; subjects without a result are left out.
+    /// The subjects and their results, best first; subjects without this result are left out.
     pub ranks: Vec<Rank>,
     /// The conclusion, one sentence.
     pub says: Text,

@@ -1,4 +1,4 @@
-//! The state of a machine before and after it was measured.
+//! The state of a machine before and after its measurements.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use serde_with::skip_serializing_none;
 use crate::clock_holders::ClockHolders;
 use crate::live::Process;
 
-/// The machine's state around the measurements.
+/// The state of the machine before and after the measurements, and what else ran.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Conditions {
     /// The state at the start of the run.
     pub before: Snapshot,
-    /// The state at the end; absent for a plain inventory and for a killed run.
+    /// The state at the end; absent if only the inventory was recorded or the run was killed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<Snapshot>,
     /// Other active processes, busiest first.
@@ -60,7 +60,7 @@ pub struct Snapshot {
     pub clocksources: Vec<String>,
     /// Transparent huge pages: `always`, `madvise`, `never`.
     pub thp: Option<String>,
-    /// Transparent huge pages, defragmentation: `always`, `defer`, `madvise`…
+    /// The setting for defragmentation when transparent huge pages are allocated: `always`, `defer`, `madvise`…
     pub thp_defrag: Option<String>,
     /// Reserved huge pages by page size.
     pub huge_pages: Vec<HugePages>,
@@ -76,7 +76,7 @@ pub struct Snapshot {
     pub zone_reclaim: Option<u32>,
     /// Load averages over 1, 5 and 15 minutes.
     pub load: Option<[f64; 3]>,
-    /// Tasks runnable now, including this one.
+    /// Tasks that are runnable at this moment, including this one.
     pub running: Option<u32>,
     /// Pressure stall information, share of the last 10 s in which some task waited: `cpu`, `memory`, `io`.
     pub pressure: BTreeMap<String, f64>,
@@ -91,7 +91,7 @@ pub struct Snapshot {
     pub own_nice: Option<i32>,
     /// This process's scheduling policy: `other`, `fifo`, `rr`, `batch`, `idle`, `deadline`, `ext`.
     pub own_policy: Option<String>,
-    /// The lowest CPU weight of this process's cgroup and its ancestors, as a share of the kernel's default (cpu.weight 100, cpu.shares
+    /// The lowest CPU weight of this process's cgroup and its ancestors, relative to the kernel's default (cpu.weight 100, cpu.shares
     /// 1024).
     pub own_cpu_weight: Option<f64>,
     /// Share of CPU time stolen by the hypervisor since boot (before) or during the run (after).
@@ -108,11 +108,11 @@ pub struct Snapshot {
     pub temperatures: BTreeMap<String, f64>,
     /// Number of thermal throttling events since boot, summed over cores and packages.
     pub throttled: Option<u64>,
-    /// Number of periods in which the cgroup was throttled by its quota, since its creation.
+    /// Number of periods in which the cgroup was throttled by its quota since the cgroup was created.
     pub quota_throttled: Option<u64>,
-    /// Total number of the cgroup's quota periods, if the kernel reports it.
+    /// Total number of quota periods of the cgroup, if the kernel reports it.
     pub quota_periods: Option<u64>,
-    /// Possible limits of clocks besides the settings of cpufreq.
+    /// Possible reasons for limited clocks, other than the settings of cpufreq.
     #[serde(skip_serializing_if = "ClockHolders::is_empty")]
     pub clock_holders: ClockHolders,
     /// Power supply: `mains`, `battery`; absent if none is reported.

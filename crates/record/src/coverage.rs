@@ -1,4 +1,4 @@
-//! Coverage: available measurements, and missing ones with their reason and remedy.
+//! Coverage: which measurements are available, and for each missing one, the reason and the remedy.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,11 +13,11 @@ use crate::{Template, Text};
 pub enum State {
     /// Measured completely.
     Measured,
-    /// Measured in part, or under conditions that limit it.
+    /// Measured in part, or under conditions that limit the result.
     Degraded,
     /// Omitted: not requested, out of time, out of memory, interrupted.
     Skipped,
-    /// Not possible on this machine for this user.
+    /// Not possible on this machine, or not for this user.
     Impossible,
 }
 
@@ -43,7 +43,7 @@ pub struct Coverage {
     pub remedy: Option<Text>,
 }
 
-/// The form written to JSON.
+/// The form in which a coverage entry is written to JSON.
 #[skip_serializing_none]
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct Written {
@@ -52,7 +52,8 @@ struct Written {
     what: String,
     /// The degree of coverage.
     state: State,
-    /// The code of the reason, for programs: it stays the same if the words change. Absent in records written by version 0.1.
+    /// The code of the reason, for use by programs: the code stays the same if the wording changes. Absent in records written
+    /// by version 0.1.
     code: Option<String>,
     /// Why the coverage is incomplete; absent if it is complete.
     reason: Option<String>,
@@ -82,7 +83,7 @@ impl From<Coverage> for Written {
 }
 
 impl Coverage {
-    /// Reason: the measurement is omitted because the user selected others.
+    /// Reason: the measurement is omitted because the user selected other measurements.
     pub const NOT_ASKED_FOR: Template = Template::new("not-asked-for", "not requested");
 
     /// Reason: a result is withheld when its record is read.
@@ -96,16 +97,14 @@ impl Coverage {
     /// Reason: cells of a matrix are missing because the measurement ran out of time.
     pub const TIME_ENDED: Template = Template::new("time-ended", "out of time {when}");
 
-    /// Reason: all pairs of CPUs are missing because other tasks occupied their CPUs.
-    pub const NO_PAIR_AT_ONCE: Template = Template::new(
-        "no-pair-at-once",
-        "no pair of CPUs ran at the same time: other processes kept them busy",
-    );
+    /// Reason: the results for all pairs of CPUs are missing because other tasks occupied the CPUs.
+    pub const NO_PAIR_AT_ONCE: Template =
+        Template::new("no-pair-at-once", "no two CPUs ran at the same time: other processes kept them busy");
 
-    /// Reason: some pairs of CPUs are missing because other tasks occupied their CPUs.
+    /// Reason: the results for some pairs of CPUs are missing because other tasks occupied the CPUs.
     pub const PAIRS_NOT_AT_ONCE: Template = Template::new(
         "pairs-not-at-once",
-        "{pairs} did not run at the same time: other processes used their CPUs",
+        "in {pairs}, the two threads did not run at the same time: other processes used their CPUs",
     );
 
     /// Reason: cells of a matrix are missing because the planned time was too short for all of them.
@@ -120,7 +119,7 @@ impl Coverage {
     /// Reason: times do not show the hardware's speed.
     pub const EMULATED: Template = Template::new("emulated", "emulated machine: times are meaningless");
 
-    /// The topic of the latency curve with pages of this size, given in the format of the record's `page` key.
+    /// The topic of the latency curve for pages of this size; the size has the format of the record's `page` key.
     pub fn latency_on(page: &str) -> String {
         format!("latency {page}")
     }
@@ -149,18 +148,18 @@ impl Coverage {
         Self::not_measured(what, State::Impossible, reason)
     }
 
-    /// The topic of a run of `linespeed scale` and of its steps.
+    /// The topic of a `linespeed scale` run and its steps.
     pub const SCALE: &str = "scale";
 
-    /// Wake-ups with timer slack and idle states disabled.
+    /// The topic of wake-up measurements with timer slack and idle states disabled.
     pub const TUNED_WAKEUP: &str = "wakeup tuned";
-    /// The topic of a run of `linespeed overhead`.
+    /// The topic of a `linespeed overhead` run.
     pub const OVERHEAD: &str = "overhead";
-    /// Run-queue time of a command's threads.
+    /// The topic of the time that a command's threads spend in run queues.
     pub const RUNNABLE: &str = "runnable";
     /// The topic of a single counted event.
     pub const COUNTER: &str = "counter";
-    /// All counted events of a command or, prefixed by its name, of a measurement.
+    /// The topic of all counted events of a command or, if preceded by the name of a measurement, of that measurement.
     pub const COUNTERS: &str = "counters";
 
     /// The name of a measurement's counters: `workloads counters`.
@@ -173,7 +172,7 @@ impl Coverage {
         self.what.split(' ').next_back() == Some(Self::COUNTERS)
     }
 
-    /// The topic without the part: `scale` for `scale: 4 CPUs`, `counter` for `counter cycles`.
+    /// The topic of this entry without the part: `scale` for `scale: 4 CPUs`, `counter` for `counter cycles`.
     pub fn topic(&self) -> &str {
         self.split_subject().0
     }

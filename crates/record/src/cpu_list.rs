@@ -5,31 +5,31 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The largest accepted CPU number: eight times the largest `NR_CPUS` of any kernel configuration today (8192), which
-/// ensures that a corrupt file (`0-999999999`) causes an error instead of exhausting this process's memory.
+/// The largest accepted CPU number: eight times the largest `NR_CPUS` of any kernel configuration today (8192). Because
+/// of this limit, a corrupt file (`0-999999999`) causes an error instead of exhausting this process's memory.
 pub const MAX_CPU: u32 = 65_535;
 
 /// An ordered set of CPU or node numbers, stored as ranges: a list of all CPUs of a large machine uses no more memory than a list of
-/// two. Text form: `0-3,8`. JSON form: an array of numbers (the text form is accepted when reading).
+/// two. As text, the set is written as `0-3,8`; in JSON, as an array of numbers (the text form is also accepted).
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CpuList {
-    /// First and last of each range, ascending, with gaps between.
+    /// The first and last number of each range. The ranges are in ascending order, with gaps between them.
     ranges: Vec<(u32, u32)>,
 }
 
 /// Why a CPU list could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CpuListError {
-    /// Neither a number nor a range of numbers.
+    /// The text is neither a number nor a range of numbers.
     #[error("{0:?} is not a CPU number or range; use a list such as 0-3,8")]
     NotANumber(String),
     /// The range ends before it starts.
     #[error("the range {0:?} ends before it starts")]
     Reversed(String),
-    /// A number above [`MAX_CPU`].
+    /// The number is above [`MAX_CPU`].
     #[error("{0:?} is above the largest CPU number, {MAX_CPU}")]
     TooLarge(String),
-    /// A mask with this many groups of 32 bits, which exceeds the maximum number of CPUs.
+    /// The mask has this many groups of 32 bits, that is, more bits than the maximum number of CPUs.
     #[error("a mask of {0} groups exceeds the largest CPU number, {MAX_CPU}")]
     LongMask(usize),
 }
@@ -80,7 +80,7 @@ impl CpuList {
             return;
         }
         match self.ranges.last_mut() {
-            // Most sets are built in order.
+            // Most sets are built in ascending order.
             Some(last) if last.1 + 1 == cpu => last.1 = cpu,
             _ => {
                 let mut ranges = std::mem::take(&mut self.ranges);
@@ -115,7 +115,7 @@ impl CpuList {
         self.iter().all(|cpu| other.contains(cpu))
     }
 
-    /// The kernel's mask: groups of 32 bits in hexadecimal, the highest first.
+    /// The set as a mask in the kernel's format: groups of 32 bits in hexadecimal, most significant first.
     pub fn to_mask(&self) -> String {
         let mut words = vec![0u32; self.iter().last().map_or(1, |last| last as usize / 32 + 1)];
         for cpu in self.iter() {
@@ -191,7 +191,7 @@ impl FromStr for CpuList {
 
 impl fmt::Display for CpuList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The kernel also writes two adjacent numbers as a range: 0-1.
+        // Like the kernel, this writes even two adjacent numbers as a range: 0-1.
         let range = |(a, b): &(u32, u32)| if b > a { format!("{a}-{b}") } else { a.to_string() };
         f.pad(&self.ranges.iter().map(range).collect::<Vec<_>>().join(","))
     }

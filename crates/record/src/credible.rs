@@ -3,11 +3,11 @@
 use crate::text::Value;
 use crate::{Coverage, Measurement, Text, text};
 
-/// The factor by which a median may exceed the maximum or fall below the minimum: distributions are rounded to their
-/// buckets.
+/// The factor by which a median may exceed the maximum or fall below the minimum: values in distributions are rounded
+/// to buckets.
 const ROUNDED: f64 = 1.1;
 
-/// The unit of work that may be replaced by any other.
+/// A unit of work that stands for any unit of work.
 const ANY_WORK: &str = "work/s";
 
 /// Removes results that no run or import could have written, and returns a coverage entry for each. An edited or
@@ -51,7 +51,7 @@ fn doubt(measurement: &Measurement) -> Option<Text> {
     let summary = &measurement.summary;
     // A share of time is represented by its mean, which a burst can move outside the median's interval.
     let median = summary.median;
-    // For negative values, the greater one is closer to 0.
+    // The tolerance is based on the absolute value, because values may be negative.
     let room = |value: f64| value.abs() * (ROUNDED - 1.0);
     let around =
         |low: f64, high: f64| low <= high && low <= median + room(median) && median <= high + room(high);

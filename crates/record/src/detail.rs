@@ -16,7 +16,7 @@ use crate::live::Sampled;
 #[schemars(inline)]
 pub struct Detail(BTreeMap<String, Value>);
 
-/// The name of a detail, with the type of its value.
+/// The name of a detail, together with the type of its value.
 #[derive(Debug)]
 pub struct DetailKey<T: ?Sized> {
     name: &'static str,
@@ -42,9 +42,9 @@ impl<T: ?Sized> DetailKey<T> {
     }
 }
 
-/// A type that a detail can have.
+/// A type that the value of a detail can have.
 pub trait DetailValue {
-    /// The type returned when the detail is read.
+    /// The type that is returned when the detail is read.
     type Read<'a>;
 
     /// The value, if it has this type.
@@ -161,13 +161,13 @@ macro_rules! details {
 details! {
     /// How Intel MLC accessed memory: `random`.
     ACCESS: str = "access";
-    /// The last wake-up latency, as cyclictest's `Act`, ns.
+    /// The last wake-up latency, which cyclictest prints as `Act`, ns.
     ACT_NS: f64 = "act_ns";
     /// Throughput of the cores without their SMT siblings, work/s.
     ALONE: f64 = "alone";
     /// The CPUs' bandwidth without competitors, based on the CPU time that they received, B/s.
     ALONE_BYTES_PER_SECOND: f64 = "alone_bytes_per_second";
-    /// The whole machine while a command ran.
+    /// What happened on the entire machine while a command ran.
     AROUND: Around = "around";
     /// The size of one array of a loop, bytes.
     ARRAY_BYTES: u64 = "array_bytes";
@@ -183,17 +183,18 @@ details! {
     BOUND_TO: str = "bound_to";
     /// Size of the working set, bytes.
     BYTES: u64 = "bytes";
-    /// The share of lines not read first, measured by copies with streaming stores.
+    /// The share of stored lines that the caches do not read first, determined by comparison with copies that use
+    /// streaming stores.
     BY_COPY: f64 = "by_copy";
     /// The upper end of the 95 % interval of `by_copy`.
     BY_COPY_HIGH: f64 = "by_copy_high";
     /// The lower end of the 95 % interval of `by_copy`.
     BY_COPY_LOW: f64 = "by_copy_low";
-    /// The source of block sizes that a tool does not print.
+    /// Where block sizes that a tool does not print were taken from.
     BYTES_FROM: str = "bytes_from";
     /// The best earlier results of this machine.
     CEILINGS: Ceilings = "ceilings";
-    /// Difference between the clocks measured with two instruction chains, as a share.
+    /// Relative difference between the clocks measured with two instruction chains.
     CHAINS_DIFFER: f64 = "chains_differ";
     /// The topology class of a pair of CPUs: `same L2`.
     CLASS: str = "class";
@@ -201,11 +202,11 @@ details! {
     CLOCK: str = "clock";
     /// The core clock measured together with the result, Hz.
     CLOCK_HZ: f64 = "clock_hz";
-    /// Source of `clock_hz`: `counted`, `measured`.
+    /// How `clock_hz` was determined: `counted`, `measured`.
     CLOCK_SOURCE: str = "clock_source";
     /// The command as typed, word by word.
     COMMAND: Vec<String> = "command";
-    /// Share of the time that a counter was counting.
+    /// Share of the time for which a counter was active.
     COVERAGE: f64 = "coverage";
     /// The requesting CPU.
     CPU: u64 = "cpu";
@@ -215,23 +216,23 @@ details! {
     CPU_COUNT: f64 = "cpus";
     /// CRC of the routine's bytes, hexadecimal.
     CRC32: str = "crc32";
-    /// Number of wake-ups or cycles on which the result is based.
+    /// Number of wake-ups or of test cycles on which the result is based.
     CYCLES: u64 = "cycles";
-    /// The number of executed instructions declared by the loops.
+    /// The number of executed instructions, as declared by the loops.
     DECLARED: f64 = "declared";
-    /// Intel MLC's delay between requests.
+    /// The delay between requests that Intel MLC used.
     DELAY: u64 = "delay";
-    /// The distance in the firmware's table.
+    /// The distance between two nodes in the firmware's table.
     DISTANCE: u64 = "distance";
     /// The value requested from `/dev/cpu_dma_latency`, µs.
     DMA_LATENCY_US: u64 = "dma_latency_us";
     /// How each run of a command ended.
     ENDS: Vec<RunEnd> = "ends";
-    /// sysbench's number of events.
+    /// The number of events that sysbench reports.
     EVENTS: f64 = "events";
-    /// Whether lines were evicted by an instruction.
+    /// Whether cache lines were evicted with a special instruction.
     EVICTED: bool = "evicted";
-    /// The rate of the fastest copy divided by that of the slowest, median of the rounds.
+    /// The rate of the fastest copy divided by that of the slowest one: the median over the rounds.
     FASTEST_TO_SLOWEST: f64 = "fastest_to_slowest";
     /// Whether each copy runs for a fixed time, which makes a speed-up meaningless.
     FIXED_TIME: bool = "fixed_time";
@@ -239,7 +240,7 @@ details! {
     FROM: str = "from";
     /// Number of gaps.
     GAPS: u64 = "gaps";
-    /// The result of the odd samples and of the even samples, if samples are saved as a distribution.
+    /// The result from the odd samples and that from the even samples, if the samples are saved as a distribution.
     HALVES: [f64; 2] = "halves";
     /// Loads per sample.
     HOPS_PER_SAMPLE: u64 = "hops_per_sample";
@@ -263,7 +264,7 @@ details! {
     KERNEL: str = "kernel";
     /// The load at which latency begins to rise, B/s.
     KNEE_BYTES_PER_SECOND: f64 = "knee_bytes_per_second";
-    /// How the guest's code was executed: `interpreted` or by the processor.
+    /// The kind of KVM that ran the guest: `hardware`, `nested`, `pvm`, `emulating`.
     KVM: str = "kvm";
     /// The minimum of several runs, in the result's unit.
     LEAST: f64 = "least";
@@ -289,7 +290,7 @@ details! {
     MIGRATIONS_PER_S: f64 = "migrations_per_s";
     /// Wake-ups omitted because the thread was late.
     MISSED: u64 = "missed";
-    /// `user` if a counter counted only in user mode.
+    /// `user` if the counter was only active in user mode.
     MODE: str = "mode";
     /// The maximum of several runs, in the result's unit.
     MOST: f64 = "most";
@@ -307,15 +308,15 @@ details! {
     NUMA_BALANCING: bool = "numa_balancing";
     /// Share of the pages verified to be on the node.
     ON_NODE: f64 = "on_node";
-    /// Wake-ups beyond cyclictest's histogram.
+    /// Number of wake-ups beyond the range of cyclictest's histogram.
     OVERFLOW: u64 = "overflow";
     /// Page size: `4KiB`.
     PAGE: str = "page";
     /// The routine's offset in its page.
     PAGE_OFFSET: u64 = "page_offset";
-    /// Pages with a verified location.
+    /// Number of pages whose location was verified.
     PAGES: u64 = "pages";
-    /// Pairs of runs cut short by an interruption.
+    /// Number of pairs of runs that were cut short by an interruption.
     PAIRS_CUT_BY_INTERRUPTION: u64 = "pairs_cut_by_interruption";
     /// How the memory's placement was verified.
     PLACEMENT: str = "placement";
@@ -331,13 +332,13 @@ details! {
     PROCESSES: u64 = "processes";
     /// Where a result was published.
     PUBLISHED_IN: str = "published_in";
-    /// The effects of changed conditions on a command.
+    /// The effects of changed conditions on the command.
     PROBES: Vec<Probe> = "probes";
     /// A counter's value before it was scaled up to the full time.
     RAW: u64 = "raw";
     /// Resolution of cyclictest's output, ns.
     RESOLUTION_NS: f64 = "resolution_ns";
-    /// Line handovers per sample.
+    /// Number of times that a cache line was handed over, per sample.
     ROUNDS_PER_SAMPLE: u64 = "rounds_per_sample";
     /// Number of runs that perf averaged.
     RUNS: u64 = "runs";
@@ -347,7 +348,7 @@ details! {
     RUN_UNDER: str = "run_under";
     /// Requested number of runs.
     RUNS_ASKED: u64 = "runs_asked";
-    /// Results of user-mode sampling.
+    /// What the sampling in user mode showed.
     SAMPLED: Sampled = "sampled";
     /// Time of a pass, s.
     SECONDS: f64 = "seconds";
@@ -355,7 +356,7 @@ details! {
     SETS_OF_PAGES: Value = "sets_of_pages";
     /// The settings of a recipe: `exponent=30000`.
     SETTINGS: Vec<String> = "settings";
-    /// Share of the total observed time.
+    /// The result as a share of the total observed time.
     SHARE_OF_ALL: f64 = "share_of_all";
     /// Softirqs per second on the CPU that runs the routine.
     SOFTIRQS_PER_S: f64 = "softirqs_per_s";
@@ -371,7 +372,7 @@ details! {
     STOLEN_SHARE: f64 = "stolen_share";
     /// The groups of CPUs over which counts were summed.
     SUM_OF: str = "sum_of";
-    /// Share of a group's time used by other processes.
+    /// Share of CPU time that other processes used on a group of CPUs.
     TAKEN_BY_OTHERS: f64 = "taken_by_others";
     /// The upper end of the 95 % interval of `taken_by_others`.
     TAKEN_BY_OTHERS_HIGH: f64 = "taken_by_others_high";
@@ -387,13 +388,14 @@ details! {
     THREADS_SEEN: ThreadsSeen = "threads";
     /// The shortest gap that counts, ns.
     THRESHOLD_NS: f64 = "threshold_ns";
-    /// The timer slack of the thread, ns.
+    /// The timer slack of the measuring thread, ns.
     TIMER_SLACK_NS: f64 = "timer_slack_ns";
     /// Throughput of the same cores with their siblings, work/s.
     TOGETHER: f64 = "together";
-    /// The load that Intel MLC generated.
+    /// The kind of load that Intel MLC generated.
     TRAFFIC: str = "traffic";
-    /// The number of one of several alternating commands, from 1; the others are compared with the first.
+    /// The number of the command among several alternating commands, starting at 1. The others are compared with the
+    /// first one.
     TURN: u64 = "turn";
     /// The unit that perf prints.
     UNIT: str = "unit";

@@ -1,4 +1,4 @@
-//! The meaning of a record: its cache levels, the distance of each resource from line speed, and findings. Types only;
+//! What a record means: the cache levels, the distance of each resource from line speed, and the findings. Types only;
 //! the `diagnose` crate computes the values from a record.
 
 use schemars::JsonSchema;
@@ -24,7 +24,7 @@ use crate::{Label, Labels};
 pub struct Diagnosis {
     /// The levels of the memory hierarchy found in the latency curve, nearest first, memory last.
     pub levels: Vec<Level>,
-    /// Place of the latency curve used for the levels, the headline and the chart; absent without a curve.
+    /// Where the latency curve behind the levels, the headline and the chart was measured; absent if there is no curve.
     pub latency_curve: Option<CurvePlace>,
     /// One entry per resource: its ceiling and the delivered result.
     pub resources: Vec<Resource>,
@@ -37,28 +37,28 @@ pub struct Diagnosis {
     pub used_by_others: Option<f64>,
     /// Causes of lost speed, worst first.
     pub findings: Vec<Finding>,
-    /// One entry per resource: from its ceiling down to the delivered result, cause by cause.
+    /// For each resource, the causes that separate the delivered result from the ceiling, with the loss due to each.
     #[serde(rename = "ladders", skip_serializing_if = "Vec::is_empty")]
     pub loss_breakdowns: Vec<LossBreakdown>,
     /// Rules whose data is missing from the record.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_looked_for: Vec<NotLookedFor>,
-    /// Conclusions from the matrices of a machine with several nodes; absent for one node.
+    /// Conclusions from the matrices of a machine with several nodes; absent if there is only one node.
     pub numa: Option<Numa>,
     /// The actual placement of the machine's CPUs; absent if not measured.
     pub shape: Option<Shape>,
     /// The scaling of workloads, one entry per workload and placement.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scaling: Vec<Scaling>,
-    /// The gain from siblings for each workload measured with and without siblings.
+    /// The gain from SMT siblings, for each workload measured with and without siblings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub siblings: Vec<SiblingsAdd>,
-    /// The time that each layer of the machine adds to one routine, fastest layer first.
+    /// The time that one routine takes in each layer of the machine, fastest layer first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<Layer>,
     /// The cost of each step between two layers, with an interpretation; absent if layers were not timed alternately.
     pub overhead: Option<Overhead>,
-    /// The best layout of a program on a machine with several nodes; absent for one node.
+    /// The best layout of a program on a machine with several nodes; absent if there is only one node.
     pub plan: Option<Plan>,
     /// The limiting factor of a command; only in records of `linespeed stat`.
     pub bound: Option<Bound>,
@@ -66,7 +66,7 @@ pub struct Diagnosis {
     pub turns: Option<Turns>,
 }
 
-/// The CPU and the memory node of a latency curve; absent if the record has none.
+/// The CPU and the memory node of a latency curve; each is absent if the record does not contain it.
 #[skip_serializing_none]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct CurvePlace {
@@ -77,13 +77,13 @@ pub struct CurvePlace {
 }
 
 impl CurvePlace {
-    /// Where a result was measured.
+    /// The place where a result was measured, from the labels of the result.
     pub fn of_figure(labels: &Labels) -> Self {
         Self { cpu: labels.count(Label::Cpu), node: labels.count(Label::Node) }
     }
 }
 
-/// The cost of remote accesses to a NUMA-unaware program, and whether the firmware's distances are correct.
+/// What remote accesses cost a NUMA-unaware program, and whether the firmware's distances are correct.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Numa {
@@ -95,7 +95,7 @@ pub struct Numa {
     pub remote_ns: Option<f64>,
     /// The slowest pair and its latency: from, to, ns.
     pub slowest: Option<(u32, u32, f64)>,
-    /// Share of remote accesses in a NUMA-unaware program: (nodes - 1) / nodes.
+    /// Share of remote accesses among all memory accesses of a NUMA-unaware program: (nodes - 1) / nodes.
     pub remote_share: f64,
     /// Average latency of such a program's accesses, relative to local accesses (1.5 is 50 % more).
     pub ignoring_factor: Option<f64>,
@@ -106,7 +106,8 @@ pub struct Numa {
     /// Pairs whose distance disagrees with the measurement, a phrase each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distance_mismatches: Vec<Text>,
-    /// Cost of the worst mismatch to a program that relies on the table and therefore uses the slower node.
+    /// What the worst mismatch costs a program that relies on the firmware's distances and therefore uses the slower
+    /// node.
     pub distance_loss: Option<Verdict>,
     /// One or two sentences on these results and their consequences.
     pub meaning: Text,
@@ -123,9 +124,9 @@ pub struct Scaling {
     pub placement: String,
     /// Number of fitted steps.
     pub points: u32,
-    /// Smallest and largest number of threads of the fitted steps. If siblings share cores, not all steps are fitted:
-    /// with `cores-first`, only steps without siblings; with other placements, only steps with more than one thread,
-    /// since a single thread has a core to itself.
+    /// The smallest and the largest number of threads among the fitted steps. If siblings share cores, not all steps
+    /// are fitted: with `cores-first`, only steps without siblings; with other placements, only steps with more than
+    /// one thread, since a single thread has a core to itself.
     pub fitted: Option<(u32, u32)>,
     /// Throughput of one thread according to the fit, work/s.
     pub rate: f64,
@@ -133,7 +134,7 @@ pub struct Scaling {
     pub contention: f64,
     /// Cost of keeping threads coherent, per pair of threads (kappa).
     pub coherency: f64,
-    /// Median distance of the measured points from the fit, relative.
+    /// Median relative deviation of the measured points from the fit.
     pub residual: f64,
     /// Speed-up of the last step over one thread.
     pub speedup: f64,
@@ -141,8 +142,8 @@ pub struct Scaling {
     pub speedup_interval: Option<(f64, f64)>,
     /// Threads of the last step.
     pub threads: u32,
-    /// Number of threads beyond which each further thread adds less than half of a thread's throughput; absent if not
-    /// reached.
+    /// Number of threads beyond which each further thread adds less than half of a single thread's throughput; absent
+    /// if this number was not reached.
     pub knee: Option<u32>,
     /// Interpretation, in sentences.
     pub meaning: Text,
@@ -155,12 +156,13 @@ pub struct Scaling {
 }
 
 impl Scaling {
-    /// Whether a speed-up is plausible: if the results were disturbed, a speed-up above the number of threads is not.
+    /// Whether the speed-up of a step is plausible. If the results were disturbed, a speed-up above the number of
+    /// threads is not.
     pub fn is_possible(&self, step: &Step) -> bool {
         !self.disturbed || step.efficiency <= 1.0
     }
 
-    /// Whether the speed-up is too imprecise for any conclusion: its error exceeds 10 %.
+    /// Whether the speed-up is too imprecise for any conclusion, that is, whether its error exceeds 10 %.
     pub fn is_too_noisy(&self) -> bool {
         self.speedup_interval.is_some_and(|(low, high)| high - low > 0.2 * self.speedup)
     }
@@ -172,10 +174,10 @@ impl Scaling {
     }
 }
 
-/// One step of scaling, relative to one thread of the same workload.
+/// One step of a scaling measurement, compared with one thread of the same workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
-    /// Threads, or copies of a command.
+    /// Number of threads, or of copies of a command.
     pub threads: u32,
     /// The total throughput of these threads, work/s.
     pub throughput: f64,
@@ -185,17 +187,17 @@ pub struct Step {
     pub efficiency: f64,
 }
 
-/// The basis of a result.
+/// What a result is based on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
-    /// Both sides were measured.
+    /// Both sides of the comparison were measured.
     Measured,
-    /// One side is extrapolated from a smaller step, assuming that the rest behaves in the same way.
+    /// One side is extrapolated from a smaller step, assuming that the remaining cores behave in the same way.
     Extrapolated,
 }
 
-/// The gain in a workload's throughput from siblings.
+/// How much throughput a workload gains from SMT siblings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SiblingsAdd {
     /// The workload.
@@ -205,7 +207,7 @@ pub struct SiblingsAdd {
     pub bytes: Option<u64>,
     /// Throughput of all CPUs divided by that of one thread per core, minus one (0.13 is 13 % more).
     pub adds: f64,
-    /// Whether the step of one thread per core was measured.
+    /// Whether the step with one thread per core was measured or extrapolated.
     pub basis: Basis,
     /// The results, in sentences.
     pub says: Text,
@@ -219,19 +221,20 @@ pub struct Layer {
     pub layer: String,
     /// The binding of the routine, if known: `none`, `cpu 3`.
     pub bound: Option<String>,
-    /// `on` or `off`, if known.
+    /// Whether interrupts were `on` or `off`, if known.
     pub interrupts: Option<String>,
     /// Time of a pass, in the measurement's unit: the mean of all passes.
     pub time: f64,
-    /// `time` in seconds, if timed.
+    /// The time of a pass in seconds, if it was measured.
     pub seconds: Option<f64>,
-    /// 95 % interval of a pass's median, if there are enough samples.
+    /// 95 % interval of the median pass time, if there are enough samples.
     pub interval: Option<(f64, f64)>,
-    /// Standard deviation ÷ mean, included because published tables use it.
+    /// Standard deviation of the passes divided by their mean; included because published tables use it.
     pub variation: Option<f64>,
-    /// Additional total time of its passes compared with the fastest layer (0.12 is 12 %).
+    /// How much more time this layer's passes took in total than those of the fastest layer (0.12 is 12 %).
     pub over: f64,
-    /// The interval of `over`, from the slices that both layers ran alternately; it holds for all steps together.
+    /// The interval of `over`, from the slices that both layers ran alternately; the confidence level is 95 % for all
+    /// steps together.
     pub over_interval: Option<(f64, f64)>,
     /// Events during the passes: interrupts, switches, migrations per second.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -245,24 +248,24 @@ pub struct Layer {
     pub from: String,
 }
 
-/// The cost of the machine's layers, timed alternately with the same machine code: one entry per step, in which a
-/// single condition differs.
+/// The cost of the machine's layers, timed alternately with the same machine code. Each step compares two layers that
+/// differ in a single condition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Overhead {
     /// The fastest layer, with which the others are compared.
     pub line_speed: String,
-    /// A layer compared with itself: any difference is noise.
+    /// The difference between a layer and itself, which is noise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor: Option<Verdict>,
     /// The noise in words.
     pub floor_says: Text,
-    /// The differences between two layers, and their costs.
+    /// The steps, each with the cost of the difference between two layers.
     pub steps: Vec<LayerStep>,
     /// The conclusions of a published comparison of layers, and whether these results support them.
     pub claims: Vec<Claim>,
 }
 
-/// A difference between two layers, and its cost.
+/// Two layers that differ in a single property, and the cost of that property.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LayerStep {
@@ -288,7 +291,7 @@ pub struct LayerStep {
     pub each: Option<Text>,
 }
 
-/// A published conclusion, compared with results.
+/// A published conclusion, compared with the results of this machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Claim {
     /// The conclusion.
@@ -317,11 +320,11 @@ pub enum Answer {
 pub struct Level {
     /// `L1`, `L2`, `L3`, `memory`.
     pub name: String,
-    /// Latency on the level's plateau, ns.
+    /// Latency on the plateau of this level, ns.
     pub latency_ns: f64,
     /// The latency in cycles of the core clock.
     pub latency_cycles: Option<f64>,
-    /// Working set beyond which the latency rises to the next level, bytes; absent for memory.
+    /// Size of the working set beyond which the latency rises to that of the next level, bytes; absent for memory.
     pub measured_bytes: Option<u64>,
     /// The size reported in sysfs, bytes.
     pub advertised_bytes: Option<u64>,
@@ -339,22 +342,23 @@ pub struct Resource {
     pub unit: String,
     /// The hardware maximum.
     pub ceiling: Option<f64>,
-    /// The source of the ceiling.
+    /// Where the ceiling comes from.
     pub source: Option<CeilingSource>,
     /// The delivered value.
     pub delivered: f64,
-    /// Delivered share of line speed (1 is 100 %), if the ceiling is from the hardware or its processor family.
+    /// The delivered value as a share of line speed (1 is 100 %), if the ceiling is that of this hardware or of its
+    /// processor family.
     pub share: Option<f64>,
     /// Meaning of these values, one sentence.
     pub meaning: Text,
     /// Why the underlying results are unreliable, in a few words: `too noisy`.
     #[serde(flatten)]
     pub doubt: Option<Doubt>,
-    /// The difference of the result between its two interleaved halves, every other sample each, as a share of their mean;
-    /// absent with fewer than four saved samples.
+    /// The difference between the results of two halves of the samples, each consisting of every other sample, as a share
+    /// of their mean; absent if fewer than four samples were saved.
     pub repeatability: Option<f64>,
-    /// The lowest and highest ceiling of the models in the processor's family, if the ceiling is from the family: the
-    /// ceiling of this model is between them, which also bounds the share.
+    /// The lowest and the highest ceiling among the models in the processor's family, if the ceiling is that of the
+    /// family. The ceiling of this model is between these two, so they also limit the possible share.
     pub family_ceilings: Option<(f64, f64)>,
     /// Published results of similar machines; absent if there are none.
     pub typical: Option<Typical>,
@@ -372,10 +376,10 @@ pub struct Typical {
     pub low: f64,
     /// The maximum, in the resource's unit.
     pub high: f64,
-    /// This machine's result measured in the same way, if different from the delivered result: a load on large pages, a
-    /// wake-up with idle states disabled.
+    /// This machine's result under the same conditions as the published results, if it differs from the delivered
+    /// result: for example, the latency on huge pages, or a wake-up with idle states disabled.
     pub compared: Option<f64>,
-    /// The machines with these results: `AMD Zen 4 (Genoa)`.
+    /// The machines for which these results were published: `AMD Zen 4 (Genoa)`.
     pub of: String,
     /// The sources of the results.
     pub sources: Vec<String>,
@@ -394,8 +398,8 @@ pub enum Position {
     Normal,
     /// Above all published results.
     High,
-    /// No results for such a processor are known.
+    /// No published results for such a processor are known.
     UnknownMachine,
-    /// Other processes used the CPUs during the run.
+    /// The result is not representative, because other processes used the CPUs during the run.
     NotRepresentative,
 }

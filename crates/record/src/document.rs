@@ -37,7 +37,7 @@ pub struct Record {
     /// The command line that created the record.
     #[serde(default)]
     pub command: Vec<String>,
-    /// The requested thoroughness; absent if there is no choice.
+    /// The requested thoroughness; absent if the command offers no choice.
     pub mode: Option<RunMode>,
     /// How the run ended.
     #[serde(default)]
@@ -54,7 +54,7 @@ pub struct Record {
     /// The status of each measurement.
     #[serde(default)]
     pub coverage: Vec<Coverage>,
-    /// CPU placement during the run; absent if not sampled, and for a single CPU.
+    /// CPU placement during the run; absent if it was not sampled or if there is only one CPU.
     pub looks: Option<Looks>,
     /// The longest gaps of busy loops and the latest wake-ups, with their causes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -62,9 +62,9 @@ pub struct Record {
     /// The conclusions from this data.
     #[serde(default)]
     pub diagnosis: Diagnosis,
-    /// A recording of a running machine, interval by interval; absent without one.
+    /// A recording of a running machine, interval by interval; absent if nothing was recorded.
     pub watch: Option<Watch>,
-    /// Source of the results, if measured by other tools; absent for linespeed's own results.
+    /// Source of the results, if other tools measured them; absent for linespeed's own results.
     pub import: Option<Import>,
 }
 
@@ -123,12 +123,12 @@ impl Record {
         json::write_text(self)
     }
 
-    /// Reads a record from JSON text. Implausible results are withheld, and its coverage reports them.
+    /// Reads a record from JSON text. Implausible results are withheld; the coverage of the record lists them.
     pub fn from_json(text: &[u8]) -> Result<Self, ReadError> {
         Self::from_json_within(text, u64::MAX)
     }
 
-    /// Like [`Self::from_json`], unless the record would need more than `room` bytes of memory.
+    /// Like [`Self::from_json`], but refuses a record that would need more than `room` bytes of memory.
     pub fn from_json_within(text: &[u8], room: u64) -> Result<Self, ReadError> {
         #[derive(Deserialize)]
         struct Head {
@@ -139,14 +139,14 @@ impl Record {
             Some(b'[') => return Err(ReadError::NotARecord(Misfit::List)),
             Some(_) => {}
         }
-        // For a record of other tools' output, this is twice the actual size (61 MB for 40,000 results), which leaves
-        // memory for tables and rendering.
+        // For a record imported from other tools' output, this estimate is twice the actual size (61 MB for 40,000
+        // results), which leaves memory for tables and rendering.
         let needed = memory_of(text)?;
         if needed > room {
             return Err(ReadError::NoRoom { needed, room });
         }
         let record: Self = serde_json::from_slice(text).map_err(|error| {
-            // A record in another format may fail at any point: its version number identifies the format.
+            // A record in another format can fail to parse at any point; its version number then identifies the format.
             match serde_json::from_slice(text).map(|head: Head| head.schema) {
                 Ok(None) => ReadError::NotARecord(Misfit::NoSchema),
                 Ok(Some(version)) if version > SCHEMA_VERSION => ReadError::Newer(version),
@@ -176,7 +176,8 @@ impl Record {
         Ok(self)
     }
 
-    /// Refuses lists with more CPUs than the machine has: a few bytes of text could otherwise produce gigabytes of output.
+    /// Rejects lists with more CPUs than the machine has; otherwise, a few bytes of text could produce gigabytes of
+    /// output.
     fn check(&self) -> Result<(), ReadError> {
         let most = self.machine.cpus.len().max(1);
         let cpus = self.machine.cpus.iter().map(|cpu| &cpu.siblings);
@@ -195,7 +196,7 @@ impl Record {
         Self::read_within(path, u64::MAX)
     }
 
-    /// Reads a record from a file unless it would need more than `room` bytes of memory.
+    /// Reads a record from a file, but refuses a record that would need more than `room` bytes of memory.
     pub fn read_within(path: &Path, room: u64) -> Result<Self, ReadError> {
         let file = std::fs::File::open(path).map_err(ReadError::Io)?;
         let size = file.metadata().map_err(ReadError::Io)?.len();
@@ -203,7 +204,7 @@ impl Record {
             return Err(ReadError::TooLarge(size));
         }
         let mut text = Vec::new();
-        // A pipe or a device reports no size: enforce the limit while reading.
+        // A pipe or a device reports no size, so the limit is also enforced while reading.
         file.take(MAX_RECORD_BYTES + 1).read_to_end(&mut text).map_err(ReadError::Io)?;
         if text.len() as u64 > MAX_RECORD_BYTES {
             return Err(ReadError::TooLarge(text.len() as u64));
@@ -217,7 +218,7 @@ impl Record {
     }
 }
 
-/// Approximate memory size of a parsed JSON text, bytes.
+/// Approximate memory that a JSON text needs once it is parsed, bytes.
 pub(crate) fn memory_of(text: &[u8]) -> Result<u64, ReadError> {
     extent::memory_of(text).map_err(|list| ReadError::NotARecord(Misfit::LongList(list)))
 }
@@ -234,19 +235,19 @@ pub enum ReadError {
     /// The file is truncated.
     #[error("is truncated in the middle of the JSON; copy it again")]
     Truncated,
-    /// Not JSON, with the position.
+    /// The file is not JSON; the text contains the position of the error.
     #[error("is not JSON ({0}); a record is a JSON file written by linespeed")]
     NotJson(String),
-    /// JSON but not a record, with the reason.
+    /// The file is JSON but not a record; the value is the reason.
     #[error("is JSON but not a linespeed record: {0}")]
     NotARecord(Misfit),
-    /// Written by a newer linespeed.
+    /// A newer version of linespeed wrote the file.
     #[error(
-        "is a record of schema {0}, newer than this linespeed supports \
+        "is a record of schema {0}, newer than this version supports \
          ({SCHEMA_VERSION}); use the version that wrote it, or a newer one"
     )]
     Newer(u32),
-    /// Larger than any record, in bytes.
+    /// The file is larger than any record; the value is its size in bytes.
     #[error(
         "has {} bytes, which exceeds the limit for records ({}); is it the right file?",
         thousands(*.0 as f64),
@@ -255,7 +256,7 @@ pub enum ReadError {
     TooLarge(u64),
     /// Parsing needs more memory than this process may use.
     #[error(
-        "needs about {} of memory, but this process has only {} left: read fewer at once, or raise the limit \
+        "needs about {} of memory, but this process has only {} left: read fewer files, or raise the limit \
          (memory.max of its cgroup, ulimit -v)",
         bytes(*.needed),
         bytes(*.room)
@@ -288,7 +289,7 @@ pub enum Misfit {
     /// A list is longer than on any machine.
     #[error("its list {:?} has more than {} items", .0.name, thousands(.0.most as f64))]
     LongList(LongList),
-    /// A field is missing or of another type, in the parser's words.
+    /// A field is missing or has another type; the text is the parser's message.
     #[error("{0}")]
     Field(String),
 }
@@ -296,8 +297,8 @@ pub enum Misfit {
 fn cannot_be_read(error: &std::io::Error) -> String {
     let way_out = match error.kind() {
         std::io::ErrorKind::IsADirectory => return "is a directory; specify a record file".to_owned(),
-        std::io::ErrorKind::NotFound => "; linespeed records lists saved records",
-        std::io::ErrorKind::PermissionDenied => "; its owner and root can read it",
+        std::io::ErrorKind::NotFound => "; to list saved records, run: linespeed records",
+        std::io::ErrorKind::PermissionDenied => "; only its owner and root can read it",
         _ => "",
     };
     format!("cannot be read: {error}{way_out}")

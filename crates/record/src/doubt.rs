@@ -1,4 +1,4 @@
-//! Doubts: reasons why a result is unreliable. Program logic depends on their kind.
+//! Doubts: reasons why a result is unreliable. Program logic depends on the kind of doubt.
 
 use std::fmt;
 
@@ -26,7 +26,7 @@ const SHORT: usize = 32;
 /// The kind of a doubt, for program logic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DoubtKind {
-    /// The interval, or the scatter, is wider than the measurement's target.
+    /// The interval or the scatter exceeds the measurement's target.
     TooNoisy,
     /// There is no interval.
     TooFewSamples,
@@ -34,7 +34,7 @@ pub enum DoubtKind {
     Other,
 }
 
-/// A reason why a result is unreliable. In a record it is two keys of the result: `doubt` and `doubt_code`.
+/// A reason why a result is unreliable. In a record, it is stored in two keys of the result: `doubt` and `doubt_code`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "Written", into = "Written")]
 pub struct Doubt(Text);
@@ -66,19 +66,19 @@ impl From<Doubt> for Written {
 pub struct Noise {
     /// The extent: `too noisy: the median is known only to ±12 %`.
     pub extent: String,
-    /// The cause according to the marks, or a statement that there is none.
+    /// The cause that the marks show, or a statement that they show none.
     pub cause: String,
     /// Whether a cause is known.
     pub is_explained: bool,
 }
 
 impl Doubt {
-    /// The interval, or the scatter, is too wide.
+    /// A doubt because the interval or the scatter is too wide.
     pub fn too_noisy(extent: Text) -> Self {
         Self(crate::text!(NOISE, extent))
     }
 
-    /// Like [`Self::too_noisy`], with the causes according to the marks, or a statement that there are none.
+    /// Like [`Self::too_noisy`], with the causes that the marks show, or a statement that they show none.
     pub fn too_noisy_for(extent: Text, causes: Vec<Text>) -> Self {
         Self(if causes.is_empty() {
             crate::text!(NOISE_UNEXPLAINED, extent, cause = Text::from(NO_CAUSE))
@@ -87,16 +87,16 @@ impl Doubt {
         })
     }
 
-    /// The same noise with a cause found elsewhere; `None` if a cause is already known, or if the doubt is not about
-    /// noise.
+    /// The same doubt about noise, with a cause found by other means; `None` if a cause is already known, or
+    /// if the doubt is not about noise.
     pub fn explained_by(&self, cause: Text) -> Option<Self> {
         let noise = self.noise().filter(|noise| !noise.is_explained)?;
-        // The extent follows the template's own words.
+        // In the sentence, the extent follows the template's fixed words.
         let extent = noise.extent.strip_prefix(NOISE.words.strip_suffix("{extent}")?)?.to_owned();
         Some(Self(crate::text!(NOISE_EXPLAINED, extent, cause)))
     }
 
-    /// Too few samples for an interval.
+    /// A doubt because there are too few samples for an interval.
     pub fn too_few_samples(n: u64) -> Self {
         Self(crate::text!(FEW_SAMPLES_OF, n))
     }
@@ -113,7 +113,7 @@ impl Doubt {
         }
     }
 
-    /// The doubt in a few words.
+    /// A short form of the doubt.
     pub fn gist(&self) -> Self {
         match self.kind() {
             DoubtKind::TooNoisy => Self(NOISY.into()),
@@ -134,7 +134,7 @@ impl Doubt {
         Some(Noise { extent: extent.to_owned(), cause: cause.to_owned(), is_explained })
     }
 
-    /// The sentence of the doubt.
+    /// The doubt as a sentence.
     pub fn text(&self) -> &Text {
         &self.0
     }

@@ -11,7 +11,7 @@ use crate::text::Text;
 pub enum CeilingSource {
     /// Computed from this machine's hardware: channels × MT/s × 8 B, or the advertised clock.
     Parts,
-    /// Published results of the processor's family: the maximum over its models.
+    /// Published results for the processor's family: the maximum over all models.
     Family,
     /// The best result ever measured on this machine.
     Measured,
@@ -20,7 +20,7 @@ pub enum CeilingSource {
 /// One result behind a finding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
-    /// The result with its unit, in words.
+    /// The result as text, with its unit.
     pub says: Text,
     /// The result's place in the record: `conditions.before.thp`, `wakeup.latency cpu=0 setting=as-is`.
     pub from: String,

@@ -1,19 +1,20 @@
-//! Estimates the memory needed to parse a record, before any is allocated: a few bytes of JSON can represent long
-//! lists.
+//! Estimates the memory needed to parse a record, before any of it is allocated: a few bytes of JSON can represent a
+//! long list.
 
-/// Maximum number of CPUs in any kernel configuration (NR_CPUS of x86, arch/x86/Kconfig), and thus the upper bound of
-/// nodes and siblings.
+/// Maximum number of CPUs in any kernel configuration (NR_CPUS of x86, arch/x86/Kconfig), and therefore the maximum
+/// number of nodes and siblings.
 const MOST_CPUS: usize = 8192;
-/// The maximum length of a list in a record: samples, results of every pair of a thousand CPUs.
+/// The maximum length of other lists in a record, such as samples or the results for every pair of a thousand CPUs.
 const MOST_ITEMS: usize = 1 << 20;
 /// Lists with at most one entry per CPU of the machine.
 const OF_CPUS: [&[u8]; 6] = [b"cpus", b"siblings", b"nodes", b"idle_states", b"memory_slots", b"notes"];
-/// Maximum number of moments in a recording, which usually has a few hundred.
+/// Maximum number of moments in a recording; a recording usually has a few hundred.
 const MOST_MOMENTS: usize = 8192;
 /// Maximum nesting of lists; the parser refuses deeper nesting.
 const MOST_DEEP: usize = 200;
 
-/// The size of an object, a list and any other value, bytes: a map node, a vector, an element of a vector that has just grown.
+/// Memory sizes in bytes of an object (a map node), a list (a vector) and any other value (an element of a vector that
+/// has just grown).
 const OBJECT: u64 = 320;
 const LIST: u64 = 64;
 const VALUE: u64 = 48;
@@ -34,7 +35,8 @@ struct Open<'a> {
     items: usize,
 }
 
-/// Approximate memory size of a parsed JSON text, bytes. Invalid JSON is left to the parser.
+/// Approximate memory that a JSON text needs once it is parsed, bytes. Invalid JSON is not detected here but by the
+/// parser.
 ///
 /// # Errors
 ///

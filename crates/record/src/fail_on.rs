@@ -9,11 +9,11 @@ use crate::metrics;
 /// One condition for failure.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FailOn {
-    /// A finding at or above this level.
+    /// Fails on a finding at or above this level.
     Finding(Severity),
-    /// A loss of this share of speed, in these metrics or in all.
+    /// Fails if these metrics lose at least this share of speed; an empty list means all metrics.
     Slower(f64, Vec<String>),
-    /// Inconclusive results.
+    /// Fails on inconclusive results.
     Noisy,
 }
 
@@ -22,7 +22,7 @@ impl FailOn {
     ///
     /// # Errors
     ///
-    /// The text has another form; the error lists the accepted ones.
+    /// The text is not a valid condition; the error lists the accepted forms.
     pub fn parse(text: &str) -> Result<Self, String> {
         if let Ok(level) = text.parse() {
             return Ok(Self::Finding(level));
@@ -43,7 +43,7 @@ impl FailOn {
         Ok(Self::Slower(bound, metrics))
     }
 
-    /// The lowest failing level of findings.
+    /// The lowest severity at which a finding fails.
     pub fn failing_level(all: &[Self]) -> Option<Severity> {
         let levels = all.iter().filter_map(|one| match one {
             Self::Finding(level) => Some(*level),
@@ -52,7 +52,7 @@ impl FailOn {
         levels.min()
     }
 
-    /// The terms of a gate; `None` if there are none.
+    /// The terms of the gate in these conditions; `None` if they contain none.
     ///
     /// # Errors
     ///
@@ -67,12 +67,12 @@ impl FailOn {
             (None, _) => Ok(noisy.then(|| Terms { bound: MUCH, metrics: Vec::new(), slower: false, noisy })),
             (Some((bound, metrics)), None) => Ok(Some(Terms { bound, metrics, slower: true, noisy })),
             (Some(_), Some(_)) => {
-                Err("--fail-on slower is specified twice; list all metrics in one: slower:5%,METRIC,METRIC")
+                Err("--fail-on slower occurs twice; list all metrics in one option: slower:5%,METRIC,METRIC")
             }
         }
     }
 
-    /// The terms that a command cannot use, in words.
+    /// Why a command cannot use these conditions; `None` if it can use all of them.
     pub fn refused(all: &[Self], command: &str) -> Option<&'static str> {
         let of_findings = |one: &Self| matches!(one, Self::Finding(_));
         let of_metrics = |one: &Self| matches!(one, Self::Slower(_, metrics) if !metrics.is_empty());

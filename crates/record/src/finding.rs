@@ -1,4 +1,4 @@
-//! Findings (causes of lost speed) with their severity and confidence, and rules without data.
+//! Findings (causes of lost speed) with their severity and confidence, and rules that lack data.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -27,15 +27,15 @@ use crate::text::{Template, Text};
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum Severity {
-    /// For information: has no measurable cost, or affects only some programs.
+    /// For information: the finding has no measurable cost, or affects only some programs.
     Note,
     /// Costs some speed.
     Warning,
-    /// Costs much speed, or makes results wrong.
+    /// Costs much speed or makes results wrong.
     Serious,
 }
 
-/// The share of programs affected by a loss.
+/// How many programs a loss affects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Relevance {
@@ -46,7 +46,7 @@ pub enum Relevance {
     Some,
     /// Hardly any program, or the cause is a deliberate safety setting.
     Few,
-    /// No program: the loss is included in another result or finding, or the speed is reserved for other guests.
+    /// No program: the loss is included in another result or finding, or the lost speed is reserved for other guests.
     None,
 }
 
@@ -54,7 +54,7 @@ pub enum Relevance {
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// The rule's name, stable: `timer-slack`.
+    /// The rule's name, which never changes: `timer-slack`.
     pub rule: String,
     /// How severe it is.
     pub severity: Severity,
@@ -91,7 +91,7 @@ impl Finding {
     /// The place of a finding that concerns the whole machine.
     pub const WHOLE_MACHINE: Template = Template::new("whole-machine", "the whole machine");
 
-    /// The knob of the first remedy that sets one.
+    /// The knob that the first remedy with a knob sets.
     pub fn knob(&self) -> Option<&KnobValue> {
         self.remedy.iter().find_map(|remedy| remedy.sets.as_ref())
     }
@@ -106,8 +106,8 @@ struct RemedyLists {
     /// The command of each entry of `remedy`; `null` if it has none. Absent in records written by version 0.1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     remedy_commands: Vec<Option<String>>,
-    /// The knob set by each entry of `remedy`, which `linespeed fix` sets and measures; `null` for an entry that sets
-    /// none. Absent if no entry sets one.
+    /// The knob that each entry of `remedy` sets; `linespeed fix` sets it and measures its gain. `null` for an entry
+    /// without a knob; absent if no entry has one.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "known_knobs")]
     remedy_sets: Vec<Option<KnobValue>>,
 }
@@ -155,7 +155,7 @@ impl UndoLists {
     }
 }
 
-/// The knobs that remedies set; a knob of a later version is ignored.
+/// The knobs that remedies set; knobs unknown to this version are ignored.
 fn known_knobs<'de, D: Deserializer<'de>>(written: D) -> Result<Vec<Option<KnobValue>>, D::Error> {
     let written: Vec<Option<serde_json::Value>> = Vec::deserialize(written)?;
     let known = |value: Option<serde_json::Value>| value.and_then(|value| serde_json::from_value(value).ok());
@@ -180,7 +180,7 @@ fn known_knobs<'de, D: Deserializer<'de>>(written: D) -> Result<Vec<Option<KnobV
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum Confidence {
-    /// One interpretation of the results; others are possible, or the results are unreliable.
+    /// The finding is only one possible interpretation of the results, or the results are unreliable.
     Low,
     /// The fact was read; its cost is modelled.
     #[default]
@@ -190,7 +190,7 @@ pub enum Confidence {
 }
 
 impl Confidence {
-    /// The word in text and JSON.
+    /// The word for it in text and JSON.
     pub fn word(self) -> &'static str {
         self.into()
     }

@@ -1,4 +1,4 @@
-//! A fleet of machines that should perform alike: types only. The `fleet` crate computes the results.
+//! The types for a fleet of machines that should perform alike. The `fleet` crate computes the results.
 
 use std::path::PathBuf;
 
@@ -14,11 +14,11 @@ use crate::text::Text;
 /// The version of the fleet format.
 pub const FLEET_VERSION: u32 = 1;
 
-/// Groups of results with common causes: a machine counts as slow once per family.
+/// Families of results with common causes; a machine has at most one slow result per family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, strum::VariantArray, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {
-    /// Clock, single-thread work, the caches of a core.
+    /// The core clock, single-threaded work and the caches of a core.
     Core,
     /// The slowest CPU relative to the other CPUs of its machine.
     SlowestCpu,
@@ -34,7 +34,7 @@ pub enum Family {
     CoreToCore,
     /// Wake-up latency.
     WakeUp,
-    /// System calls, faults, switches.
+    /// System calls, page faults and context switches.
     KernelCosts,
     /// Anything else.
     Others,
@@ -68,7 +68,7 @@ pub struct Fleet {
     pub fleet: u32,
     /// The program that wrote the results.
     pub tool: Tool,
-    /// The files read, and the files left out.
+    /// The read and the skipped files.
     pub reading: Reading,
     /// Classes of similar machines, largest class first.
     pub classes: Vec<Class>,
@@ -77,7 +77,7 @@ pub struct Fleet {
     /// If no machine was compared with its peers: commands to paste that compare some of the machines with each other.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub instead: Vec<String>,
-    /// Commands to paste that measure the slow machines again: for Slurm, pdsh, Ansible, Kubernetes.
+    /// Commands to paste that measure the slow machines again with Slurm, pdsh, Ansible or Kubernetes.
     pub confirm: Vec<String>,
 }
 
@@ -90,9 +90,9 @@ pub struct Reading {
     pub records: u64,
     /// Number of machines in these records.
     pub machines: u64,
-    /// Number of records that are older than another record of the same machine.
+    /// Number of records ignored because a newer record of the same machine exists.
     pub earlier: u64,
-    /// Notes and reasons for skipping files, most files first.
+    /// Notes on files and reasons for skipping them, sorted by number of files, largest first.
     pub remarks: Vec<Remark>,
 }
 
@@ -107,7 +107,7 @@ pub struct Remark {
     pub left_out: bool,
     /// Number of files.
     pub count: u64,
-    /// The first of these files, each with its details, if these differ.
+    /// The first few of these files, each with its details if the details differ.
     pub examples: Vec<String>,
 }
 
@@ -130,8 +130,8 @@ pub struct Class {
     pub name: String,
     /// The facts shared by the machines.
     pub facts: Vec<FactValue>,
-    /// Only if similar machines form classes of different speed: the fact that explains the difference, with this class's
-    /// value.
+    /// The fact that explains why similar machines form classes of different speed, with this class's value; absent if
+    /// they do not.
     pub camp: Option<Camp>,
     /// Number of machines.
     pub machines: u32,
@@ -148,14 +148,14 @@ pub struct Class {
     pub figures: Vec<ClassFigure>,
     /// The family of each of these results.
     pub families: Vec<Family>,
-    /// Facts that differ between the machines of the class without an effect on speed.
+    /// Facts that differ between the machines of the class but do not affect speed.
     pub varying: Vec<Varying>,
     /// Results that drifted during the collection; the drift is removed before machines are compared.
     pub drifts: Vec<Drift>,
     /// Results that divide these machines into two groups that no fact explains; no machine is reported as slow because
     /// of them.
     pub two_valued: Vec<Text>,
-    /// One entry per machine. Not in JSON: `--csv` prints every result.
+    /// One entry per machine. The rows are not in the JSON; `--csv` prints every result.
     #[serde(skip)]
     pub rows: Vec<MachineRow>,
 }
@@ -163,7 +163,7 @@ pub struct Class {
 /// Why similar machines form two classes.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Camp {
-    /// The facts that divide the machines, with the values of this camp; empty if no fact does.
+    /// The facts that distinguish the camps, with this camp's values; empty if no fact distinguishes them.
     pub by: Vec<FactValue>,
     /// The result in which the camps differ most.
     pub what: Text,
@@ -171,7 +171,7 @@ pub struct Camp {
     pub speed: f64,
 }
 
-/// A fact in which machines of a class differ.
+/// A fact that differs between machines of a class.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Varying {
     /// The fact in words.
@@ -180,7 +180,7 @@ pub struct Varying {
     pub from: String,
     /// The fact's values, each with its number of machines, most frequent first.
     pub values: Vec<(String, u32)>,
-    /// The only machine that differs, if all others agree.
+    /// The machine that differs if all others agree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub only: Option<String>,
 }
@@ -190,7 +190,7 @@ pub struct Varying {
 pub struct Drift {
     /// The result.
     pub what: Text,
-    /// The speed of the last machines relative to the first machines.
+    /// The speed of the machines measured last relative to those measured first.
     pub speed: f64,
 }
 
@@ -236,20 +236,21 @@ pub struct Slow {
     pub started: String,
     /// The machine's class, by index.
     pub class: usize,
-    /// The slow results: one per family, greatest loss first.
+    /// The slow results, at most one per family, greatest loss first.
     pub figures: Vec<SlowFigure>,
-    /// Possible causes, the likeliest first.
+    /// Possible causes, most likely first.
     pub causes: Vec<FleetCause>,
-    /// The explanation from a comparison (`linespeed compare`) with the machine that represents its class.
+    /// What explains the difference from the machine that represents its class, according to `linespeed compare`.
     pub explained: Vec<Text>,
-    /// The number of earlier collections in which the machine was also slow, and the number that included it.
+    /// The number of earlier collections in which the machine was also slow, and the number of earlier collections that
+    /// included it.
     pub before: (u32, u32),
 }
 
 /// A slow result of a machine.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SlowFigure {
-    /// The family with the same causes.
+    /// The family of the result.
     pub family: Family,
     /// The slowest result of that family.
     pub what: Text,
@@ -266,16 +267,16 @@ pub struct SlowFigure {
     /// The interval of `speed`, from the machine's own interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<(f64, f64)>,
-    /// The probability that a machine of the class is this slow by chance.
+    /// The probability that a machine of this class is this slow by chance.
     pub chance: f64,
-    /// Whether the slower clock fully explains the result.
+    /// Whether the machine's slower clock fully explains the result.
     pub follows_clock: bool,
 }
 
-/// A possible cause of a slow machine.
+/// A possible reason why a machine is slow.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FleetCause {
-    /// The stable code of the cause.
+    /// The code of the cause, which never changes.
     pub code: String,
     /// The cause in words.
     pub says: Text,

@@ -1,4 +1,4 @@
-//! A gate tests a change: it checks a comparison against a bound on the loss.
+//! A gate is a pass/fail test of a change: it checks a comparison against a bound on the loss of speed.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,11 +10,11 @@ use crate::text::Text;
 /// The terms of a gate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Terms {
-    /// The share of speed whose loss fails the gate (0.05: 5 %). The loss is defined as in `compare`: 1 minus the ratio of
-    /// speeds; a time that is 1/0.95 times as long is a loss of 5 %.
+    /// The loss of speed at which the gate fails, as a share (0.05: 5 %). The loss is defined as in `compare`: 1 minus
+    /// the ratio of speeds; a time that is 1/0.95 times as long is a loss of 5 %.
     pub bound: f64,
-    /// The metrics to check, or measurements with all their metrics. Empty: every result with a better direction, except for the time used by
-    /// other processes.
+    /// The metrics to check, or measurements with all their metrics. If empty, every result with a better direction is
+    /// checked, except for the time used by other processes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<String>,
     /// Whether a loss of at least the bound counts as a failure.
@@ -37,13 +37,13 @@ pub struct Gate {
     pub held: Vec<Held>,
 }
 
-/// One result of one record.
+/// One checked result of one record.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Held {
     /// The record, by its index in the comparison's subjects; for alternating commands, the command's index.
     pub subject: usize,
-    /// The result, by its index in the comparison's rows; for alternating commands, 0 (their time).
+    /// The result, by its index in the comparison's rows; 0 for the run time of alternating commands.
     pub row: usize,
     /// The metric.
     pub metric: Metric,
@@ -51,12 +51,12 @@ pub struct Held {
     pub what: Text,
     /// The outcome for this result.
     pub outcome: Outcome,
-    /// Whether an underlying result is in doubt, which makes the interval too narrow.
+    /// Whether an underlying result is unreliable, so that the interval is too narrow.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unreliable: bool,
-    /// The share of speed lost relative to the baseline, negative for a gain; absent without a ratio.
+    /// The share of speed lost relative to the baseline, negative for a gain; absent if there is no ratio.
     pub loss: Option<f64>,
-    /// The 95 % interval of the loss; absent if a side has too few samples.
+    /// The 95 % interval of the loss; absent if either side has too few samples.
     pub interval: Option<(f64, f64)>,
 }
 
@@ -64,11 +64,11 @@ pub struct Held {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// The whole interval is at or beyond the bound.
+    /// The entire interval is at or above the bound.
     Slower,
-    /// The interval contains the bound or is missing, or noise would hide a loss.
+    /// The interval contains the bound or is missing, or noise could hide a loss.
     Noisy,
-    /// The whole interval is within the bound: a smaller loss, or a gain.
+    /// The entire interval is below the bound: a smaller loss, or a gain.
     Within,
 }
 
@@ -84,7 +84,7 @@ impl Outcome {
 }
 
 impl Terms {
-    /// The bound, with the precision in which it was specified: `5 %`.
+    /// The bound, with the precision with which it was specified: `5 %`.
     pub fn bound_in_percent(&self) -> String {
         format!("{} %", (self.bound * 1e6).round() / 1e4)
     }

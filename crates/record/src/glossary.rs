@@ -1,8 +1,8 @@
 //! The meaning of metrics, measurements, knobs, findings and words. Each entry is stored next to its subject; this module reads and finds
 //! entries. A test generates `docs/glossary.md` from all of them.
 //!
-//! Format of an entry: paragraphs that explain it, and the lines `Also: other, names`, `How: …`, `Usual: …`, `Moves: …` (each may be
-//! absent, each may run over several lines).
+//! Format of an entry: paragraphs that explain it, and the lines `Also: other, names`, `How: …`, `Usual: …`, `Moves: …`
+//! (each is optional and can span several lines).
 
 const METRICS: &str = include_str!("glossary/metrics.md");
 const INVENTORY: &str = include_str!("glossary/inventory.md");
@@ -11,7 +11,7 @@ const WORDS: &str = include_str!("glossary/words.md");
 /// Prefixes of the labeled parts of an entry.
 const LABELS: [&str; 4] = ["Also: ", "How: ", "Usual: ", "Moves: "];
 
-/// Entries of one group: names and texts.
+/// The entries of one group: their names and texts.
 #[derive(Clone, Debug)]
 pub struct Group {
     /// `Metrics`, `Measurements`, `Inventory`, `Knobs`, `Proofs`, `Findings`, `Words`.
@@ -21,7 +21,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// Creates a group from a text with one section per entry, which starts with `### name`.
+    /// Creates a group from a text with one section per entry; each section starts with `### name`.
     pub fn new(name: &'static str, text: &'static str) -> Self {
         let sections = text.split("### ").skip(1);
         let entries = sections.map(|section| section.split_once('\n').unwrap_or((section, "")));
@@ -38,7 +38,7 @@ impl Group {
         Self::new("Inventory", INVENTORY)
     }
 
-    /// Terms of the field and of reports.
+    /// Technical terms, and terms that reports use.
     pub fn words() -> Self {
         Self::new("Words", WORDS)
     }
@@ -92,9 +92,8 @@ impl Glossary {
         &self.terms
     }
 
-    /// The entry for `name`: the entry's own name, an alias, a path in the record that ends in either
-    /// (`conditions.before.thp`), or the last part of a metric's name, if unique
-    /// (`IPC`). Case, `_`, `-` and
+    /// The entry for `name`: `name` can be the entry's own name, an alias, a path in the record that ends in one of
+    /// these (`conditions.before.thp`), or the last part of a metric's name if it is unique (`IPC`). Case, `_`, `-` and
     /// blanks are ignored.
     pub fn find(&self, name: &str) -> Option<&Term> {
         let wanted = fold(name);
@@ -102,7 +101,7 @@ impl Glossary {
             let own = self.terms.iter().find(|term| fold(term.name) == wanted);
             own.or_else(|| self.terms.iter().find(|term| term.also.iter().any(|other| fold(other) == wanted)))
         };
-        // `wake-up latency` is `wakeup.latency`.
+        // `wake-up latency` must find `wakeup.latency`.
         let letters = |name: &str| fold(name).replace(['-', '.'], "");
         let spelled = || self.terms.iter().find(|term| letters(term.name) == letters(name));
         by(&wanted).or_else(spelled).or_else(|| by(wanted.rsplit_once('.')?.1)).or_else(|| {
@@ -129,8 +128,9 @@ impl Glossary {
         find_nearest(name, names)
     }
 
-    /// The entries whose text contains `word`: in a name first, then in the meaning, and finally in the method, the usual values or the
-    /// influences. Exact matches precede words that begin with `word`.
+    /// The entries whose text contains `word`: first those with the word in a name, then in the meaning, and finally in
+    /// the method, the usual values or the influences. All exact matches precede the matches of words that begin with
+    /// `word`.
     pub fn find_containing(&self, word: &str) -> Vec<&Term> {
         let wanted = words(word);
         let place = |term: &Term, is: fn(&str, &str) -> bool| {
@@ -152,10 +152,12 @@ impl Glossary {
     }
 }
 
-/// The entry of `names` nearest to `name`: at most a quarter of its letters (but at least one) may differ. `None` if no name is that close,
-/// or if the name has up to three letters, where a single letter makes a different word.
+/// The entry of `names` nearest to `name`: at most a quarter of its letters (but at least one) may differ. `None` if no
+/// entry is that close, or if `name` has at most three letters, because one different letter then makes a different
+/// word.
 pub fn find_nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // A name longer than any existing name is not a typing error, and computing the distance takes quadratic time.
+    // A name longer than any existing one is not a typing error, and the time for computing the distance grows
+    // quadratically.
     const LONGEST: usize = 64;
     const SHORT: usize = 3;
     let wanted = fold(name);
@@ -172,7 +174,7 @@ pub fn find_nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// Lower case, with `_` and blanks as `-`.
+/// Converts a name to lower case, and `_` and blanks to `-`.
 fn fold(name: &str) -> String {
     name.trim().to_lowercase().replace(['_', ' '], "-")
 }
@@ -183,7 +185,7 @@ fn words(text: &str) -> Vec<String> {
     all.map(str::to_lowercase).collect()
 }
 
-/// Whether words occur consecutively in a text.
+/// Whether the wanted words occur consecutively in a text.
 fn has(text: &[String], wanted: &[String], is: fn(&str, &str) -> bool) -> bool {
     !wanted.is_empty()
         && text

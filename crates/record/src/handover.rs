@@ -14,10 +14,10 @@ pub enum Handover {
 }
 
 impl Handover {
-    /// Both methods, the preferred one first.
+    /// Both methods, with the preferred one first.
     pub const ALL: [Self; 2] = [Self::Cas, Self::Store];
 
-    /// The word in the labels.
+    /// The word for the method in labels.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Cas => "cas",
@@ -25,7 +25,7 @@ impl Handover {
         }
     }
 
-    /// The displayed text, after a comma.
+    /// The displayed text, which follows a comma.
     pub fn says(self) -> Text {
         match self {
             Self::Cas => text!("by compare-and-swap"),
@@ -33,8 +33,8 @@ impl Handover {
         }
     }
 
-    /// The method of a result. If the key is missing, linespeed's own results used loads and stores, the only method at that time; another
-    /// tool's method is unknown.
+    /// The method of a result. If the key is missing, linespeed's own results used loads and stores, the only method
+    /// when they were recorded; for another tool, the method is unknown.
     pub fn of_measurement(m: &Measurement) -> Option<Self> {
         match m.labels.get(Label::Handover) {
             Some(_) => {

@@ -1,4 +1,4 @@
-//! The results of one machine over time: types only; `diagnose` finds the changes.
+//! The types for the results of one machine over time; `diagnose` finds the changes.
 
 use std::path::PathBuf;
 
@@ -13,10 +13,10 @@ use crate::{Better, Template, Text};
 /// The version of the history format.
 pub const HISTORY_VERSION: u32 = 1;
 
-/// The name of a headline's line.
+/// The name of the line that shows a headline.
 pub const HEADLINE: Template = Template::new("history-headline", "{name}");
 
-/// The records of a machine in chronological order, and its results over them.
+/// The records of a machine in chronological order, and how its results developed.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct History {
     /// [`HISTORY_VERSION`] of the program that wrote the history.
@@ -29,7 +29,8 @@ pub struct History {
     pub records: Vec<Moment>,
     /// One line per result.
     pub lines: Vec<Line>,
-    /// The CPU placement and the date of its first record, if earlier records show a different placement.
+    /// The CPU placement, and the date of the first record that shows it; empty if no earlier record shows a different
+    /// placement.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<Text>,
     /// Number of skipped records of other machines.
@@ -45,19 +46,19 @@ pub struct History {
 pub struct Moment {
     /// The record's file.
     pub record: PathBuf,
-    /// When the record was measured, RFC 3339 in UTC.
+    /// The start of the record's run, RFC 3339 in UTC.
     pub started: String,
     /// `started` in seconds since 1970.
     #[serde(skip)]
     pub at: u64,
 }
 
-/// A result over the records.
+/// A result and its values in the records.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Line {
     /// The result.
     pub what: Text,
-    /// The name for selecting it: a headline or a metric.
+    /// The name that selects the line: that of a headline or a metric.
     pub name: String,
     /// Unit.
     pub unit: String,
@@ -67,7 +68,7 @@ pub struct Line {
     pub points: Vec<Point>,
     /// The changes, oldest first.
     pub changes: Vec<Change>,
-    /// The minimum number of records required to detect a change; only if there are fewer.
+    /// The minimum number of records required to detect a change; present only if there are fewer records.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needs: Option<usize>,
 }
@@ -81,7 +82,7 @@ pub struct Point {
     pub value: f64,
     /// The 95 % interval of the value, if it has one.
     pub interval: Option<(f64, f64)>,
-    /// Whether the value is in doubt.
+    /// Whether the value is unreliable.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub in_doubt: bool,
 }
@@ -89,19 +90,19 @@ pub struct Point {
 /// A change of a result between two records.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Change {
-    /// The last record before, by index in [`History::records`].
+    /// The last record before the change, by index in [`History::records`].
     pub before: usize,
-    /// The first record after.
+    /// The first record after the change.
     pub after: usize,
-    /// The result's level before the change, since the previous change.
+    /// The result's level between the previous change and this one.
     pub from: f64,
-    /// The result's level after the change, until the next change.
+    /// The result's level between this change and the next one.
     pub to: f64,
     /// The level after the change divided by the level before it.
     pub ratio: f64,
-    /// The 95 % interval of the ratio, from the scatter of the records.
+    /// The 95 % interval of the ratio, derived from the scatter between records.
     pub interval: Option<(f64, f64)>,
-    /// The probability that such a clear change occurs among these records by chance.
+    /// The probability that a change this clear occurs among these records by chance.
     pub chance: f64,
     /// Whether the machine became slower; absent if neither direction is better.
     pub slower: Option<bool>,

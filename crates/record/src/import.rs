@@ -1,4 +1,4 @@
-//! Sources of an imported record's results: the tool, the text and the line.
+//! The sources of an imported record's results: for each, the tool, the text and the line.
 
 use std::collections::BTreeMap;
 
@@ -6,17 +6,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-/// The tool name for a list of published results, which cannot be run.
+/// The name used as the tool if the results are from a published list instead of a program.
 pub const PUBLISHED_FIGURES: &str = "published figures";
 
 /// The line of a tool's output from which a result was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Origin {
-    /// The tool: `lscpu`, `perf stat`, `cyclictest`, `openssl speed`; `published figures` for a table of an article.
+    /// The tool: `lscpu`, `perf stat`, `cyclictest`, `openssl speed`; `published figures` for a table in an article.
     pub tool: String,
     /// The text: a file's name, `standard input`, `reference:kunpeng-920-4826`.
     pub text: String,
-    /// Line in that text, from 1.
+    /// The line number in that text, counted from 1.
     pub line: u64,
     /// The line's original text, without colors and quoting, truncated to 200 characters.
     pub says: String,
@@ -35,9 +35,9 @@ pub struct Import {
     pub outputs: Vec<Output>,
     /// The source of each part of the inventory, by its path: `machine.counts.packages`.
     pub inventory: BTreeMap<String, Origin>,
-    /// Impossible results, saved as text only.
+    /// Impossible results, of which only the text is saved.
     pub withheld: Vec<Withheld>,
-    /// Contradictory statements of the texts.
+    /// Contradictory statements in the texts.
     pub contradictions: Vec<Contradiction>,
     /// Lines that belong to no known output.
     pub not_understood: NotUnderstood,
@@ -66,7 +66,7 @@ pub struct Output {
     pub command: Option<String>,
     /// The text that contains it.
     pub text: String,
-    /// The first and last line of the output in that text, from 1.
+    /// The first and last line of the output in that text, counted from 1.
     pub lines: (u64, u64),
     /// Number of results and inventory facts read from the output.
     pub taken: u32,
@@ -83,7 +83,7 @@ pub struct Withheld {
     pub origin: Origin,
 }
 
-/// Two statements of the texts that cannot both be true.
+/// Two statements in the texts that cannot both be true.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Contradiction {
     /// One or two sentences: the contradiction, and which statement the record uses.

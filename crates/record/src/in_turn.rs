@@ -1,4 +1,5 @@
-//! The results of alternating commands in their record: the commands, their names, and the results of each command.
+//! Access to the results of alternating commands in a record: the names of the commands, and the results of each
+//! command.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,11 +9,11 @@ use crate::phrase::quote_word;
 use crate::text::{Template, Text};
 use crate::{Measurement, Record, detail, metrics};
 
-/// The workload of a single command in its record.
+/// The name of the workload if a record contains a single command.
 pub const COMMAND: &str = "command";
 
-/// Distinct names for the results of commands, which are passed as words: the names under which their runs are compared, if these differ;
-/// otherwise the commands as typed. A repeated command gets a number.
+/// Distinct names for commands, each of which is a list of words. A command is named as in comparisons of its runs if
+/// that name is unique, otherwise as it was typed. A repeated command gets a number.
 pub fn name_commands(commands: &[Vec<String>]) -> Vec<String> {
     let typed: Vec<String> = commands
         .iter()
@@ -43,11 +44,11 @@ pub fn times(record: &Record) -> Vec<&Measurement> {
     times
 }
 
-/// The code of a coverage reason for one of the commands; the reason starts with the command's name.
+/// The template for a coverage reason that concerns one of the commands; the reason starts with the command's name.
 pub const COVERAGE_OF: Template = Template::new("turns-coverage-of", "{command}: {reason}");
 
-/// Tools whose records contain results of a user's commands, by the first word of their names; other tools run built-in
-/// work.
+/// Tools whose records contain results of a user's commands, identified by the first word of their names; other tools
+/// run built-in work.
 const RUN_COMMANDS: [&str; 3] = ["hyperfine", "perf", "time"];
 
 /// The record with its commands renamed, and without the texts that quote them; `None` for records without commands.
@@ -74,7 +75,7 @@ pub(crate) fn rename(record: &Record, name: &mut dyn FnMut(&str) -> String) -> O
             continue;
         }
         let words = reason.to_string();
-        // The longest first: one may be a prefix of another.
+        // The longest match is used, because one name may be a prefix of another.
         let found = names.iter().filter_map(|(own, name)| Some((own.len(), name, words.strip_prefix(*own)?)));
         if let Some((_, name, rest)) = found.max_by_key(|(length, ..)| *length) {
             *reason = Text::read(Some(COVERAGE_OF.code.to_owned()), format!("{name}{rest}"));
@@ -83,7 +84,8 @@ pub(crate) fn rename(record: &Record, name: &mut dyn FnMut(&str) -> String) -> O
     Some(renamed)
 }
 
-/// A record with the results of only one workload and without conclusions, like the record of a single command.
+/// A record with the results of only one workload and without conclusions, so that it resembles the record of a single
+/// command.
 pub fn alone(record: &Record, workload: &str) -> Record {
     let own = record.measurements.iter().filter(|m| m.labels.word(Label::Workload) == Some(workload));
     let renamed = own.map(|m| {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter};
 
-/// A value as a text.
+/// A value as indented JSON text.
 ///
 /// # Errors
 ///
@@ -14,7 +14,7 @@ pub fn write_text(value: &impl Serialize) -> io::Result<String> {
     write(value, Indented::default())
 }
 
-/// A value as a line of text.
+/// A value as a single line of JSON text.
 ///
 /// # Errors
 ///
@@ -41,8 +41,9 @@ fn escape(text: String) -> String {
     text.chars().map(shown).collect()
 }
 
-/// Number of levels written on separate lines. In a record, these are its parts, their lists, and the keys of each item. Labels, a summary,
-/// samples, a CPU or a finding are written on one line each; otherwise, half of the text would be blanks.
+/// Number of levels written on separate lines. In a record, these levels are its parts, their lists, and the keys of
+/// each item. Labels, a summary, samples, a CPU or a finding each take one line; otherwise, half of the text would be
+/// blanks.
 const LINES: usize = 3;
 
 /// Indents by two blanks per level, down to [`LINES`]; deeper values stay on one line.

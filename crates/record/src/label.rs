@@ -8,15 +8,16 @@ pub enum Label {
     Active,
     /// The bandwidth of the concurrent load, B/s.
     Bandwidth,
-    /// The binding of a routine: `none`, `cpu 3`.
+    /// The CPU to which a routine is bound: `none`, `cpu 3`.
     Bound,
     /// Size of the working set or block, bytes.
     Bytes,
-    /// The bytes that a bandwidth counts: `stream` (bytes moved by the loop) or `bus` (including lines read by stores).
+    /// Which bytes a bandwidth includes: `stream` (those that the loop moves) or `bus` (also the lines that stores
+    /// read).
     BytesCounted,
     /// A category of top-down analysis: `retiring`.
     Category,
-    /// The user of the CPU: `os`, `hypervisor`.
+    /// What used the CPU: `os`, `below`.
     Cause,
     /// Number of simultaneous pointer chases.
     Chains,
@@ -24,23 +25,23 @@ pub enum Label {
     Clocksource,
     /// A physical core, by its number.
     Core,
-    /// Whether missed ticks are corrected (coordinated omission).
+    /// Whether the result is corrected for missed wake-ups (coordinated omission).
     Corrected,
     /// A logical CPU, by its number.
     Cpu,
     /// Several CPUs, as a list or a number.
     Cpus,
-    /// A counter's event, by its name in perf.
+    /// The event of a counter, by its name in perf.
     Event,
     /// The requesting node or CPU.
     From,
-    /// How a line is passed from core to core; see [`Handover`](crate::Handover).
+    /// How a cache line is passed from core to core; see [`Handover`](crate::Handover).
     Handover,
-    /// The node of the memory that contains a line.
+    /// The node whose memory contains the cache line.
     Home,
     /// Interrupts `on` or `off`.
     Interrupts,
-    /// A subkind of the metric.
+    /// A variant of the metric.
     Kind,
     /// A layer of the machine: `user`, `kernel`.
     Layer,
@@ -60,9 +61,9 @@ pub enum Label {
     ReaderNode,
     /// The scope of one result: `node`, `package`.
     Scope,
-    /// `as-is` or `tuned`.
+    /// `as-is`, `awake` or `tuned`.
     Setting,
-    /// Concurrent load, as a share of the peak.
+    /// The concurrent load, as a share of the maximum.
     ShareOfPeak,
     /// The source of a count: `pmu`, `declared`.
     Source,
@@ -80,7 +81,7 @@ pub enum Label {
     ToCpu,
     /// Concurrent vector work: `scalar`, `256`, `512`.
     Vector,
-    /// A workload by its name; `command` for a command of the user.
+    /// A workload by its name; `command` for a user's command.
     Workload,
     /// The node of the writer.
     WriterNode,
@@ -98,7 +99,7 @@ impl Label {
     }
 }
 
-/// A workload's display name, which distinguishes it from the triads of memory bandwidth.
+/// A workload's display name, which distinguishes the workload from the triad of `memory.bandwidth`.
 pub fn name_workload(name: &str) -> &str {
     if name == "triad" { "triad (regular stores)" } else { name }
 }

@@ -1,5 +1,5 @@
-//! The types of a linespeed record: a machine's inventory and state, its results, and missing measurements. This crate neither reads from
-//! the system nor prints.
+//! The types of a linespeed record: a machine's inventory and state, its results, and the measurements that are
+//! missing. This crate neither reads from the system nor prints.
 //!
 //! A record is one JSON file. A value not reported by the machine is `None` (absent in JSON), never 0.
 

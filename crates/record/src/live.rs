@@ -1,4 +1,4 @@
-//! The CPU usage of a machine in one interval: the types of `linespeed live`.
+//! The types of `linespeed live`: the activity of a machine in one interval.
 
 use std::collections::BTreeMap;
 
@@ -25,13 +25,13 @@ pub use sampled::{KernelTime, MemoryLevel, Sampled};
 pub struct Interval {
     /// The length of the interval, s.
     pub seconds: f64,
-    /// Time for which the machine was suspended during the interval, s; not included in `seconds`.
+    /// How long the machine was suspended during the interval, s; `seconds` does not include this time.
     pub suspended: Option<f64>,
     /// CPUs online at the end of the interval.
     pub cpus: u64,
     /// The CPU times.
     pub times: CpuTimes,
-    /// Time that threads spent waiting in run queues, s, summed over threads.
+    /// Time that threads waited in run queues, s, summed over threads.
     pub run_queue_delay: Option<f64>,
     /// Average number of running and ready threads, from samples of `procs_running`.
     pub runnable: Option<f64>,
@@ -51,34 +51,34 @@ pub struct Interval {
     /// The sensors' values.
     #[serde(skip_serializing_if = "Sensors::is_empty")]
     pub sensors: Sensors,
-    /// The cores' counters over all running tasks.
+    /// The cores' hardware counters, for all running tasks.
     pub cores: Option<Cores>,
-    /// The counters of the watched cgroup.
+    /// The hardware counters for the selected cgroup.
     pub cores_of_group: Option<Cores>,
-    /// Samples of user mode over all running tasks.
+    /// Samples of all running tasks in user mode.
     pub sampled: Option<Sampled>,
     /// Memory traffic.
     pub traffic: Option<Traffic>,
-    /// Use of other nodes' memory, on machines with several nodes.
+    /// How much memory of other nodes was used; only on machines with several nodes.
     pub remote: Option<Remote>,
     /// The cgroup most throttled by its quota.
     pub throttled: Option<Throttled>,
-    /// Results of the placement checks so far, without the state of each check; absent if there was no check.
+    /// Results of the placement checks made so far, without the state in each check; absent if there was no check.
     pub shape: Option<Box<Shape>>,
     /// The processes with the most CPU time, busiest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub processes: Vec<Process>,
-    /// The threads with the most CPU time among the watched processes, if only some processes are watched.
+    /// The threads of the selected processes with the most CPU time; empty if no processes were selected.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<Thread>,
-    /// The time covered by `processes`, s: many processes are read less often than every interval.
+    /// The time covered by `processes`, s: if there are many processes, they are not read in every interval.
     pub processes_seconds: Option<f64>,
-    /// The causes for which threads of these processes waited.
+    /// What the threads of these processes waited for.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub waits: ThreadWaits,
-    /// Number of times threads were sampled.
+    /// How often threads were sampled.
     pub looks: Looks,
-    /// The times and waits of the selected processes, if only some are selected.
+    /// The times and waits of the selected processes; absent if no processes were selected.
     pub service: Option<Service>,
     /// CPU time of linespeed itself, s.
     pub own_seconds: f64,
@@ -90,7 +90,7 @@ pub struct Interval {
 pub struct CpuTimes {
     /// Time in user mode, including nice and guest time.
     pub user: f64,
-    /// Time in the kernel, for processes.
+    /// Time in the kernel on behalf of processes.
     pub system: f64,
     /// Time in interrupts.
     pub irq: f64,
@@ -122,7 +122,7 @@ impl CpuTimes {
         self.user + self.kernel()
     }
 
-    /// Time in the kernel, interrupts included.
+    /// Time in the kernel, including interrupts.
     pub fn kernel(&self) -> f64 {
         self.system + self.irq + self.softirq
     }
@@ -132,7 +132,7 @@ impl CpuTimes {
         self.busy() + self.iowait + self.idle + self.steal
     }
 
-    /// Busy time as a share of the total.
+    /// This CPU time as a share of the total.
     pub fn share(&self, seconds: f64) -> f64 {
         if self.all() > 0.0 { seconds / self.all() } else { 0.0 }
     }
@@ -147,7 +147,7 @@ pub struct Clock {
     pub source: String,
 }
 
-/// The probe's readings in one interval.
+/// The memory probe's readings in one interval.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -155,7 +155,7 @@ pub struct Probe {
     /// Latency of loads from memory by node, ns: the median of the readings.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub latency_ns: BTreeMap<u32, f64>,
-    /// The 95 % interval of that median; absent with fewer than 6 readings.
+    /// The 95 % interval of that median; absent if there are fewer than 6 readings.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub latency_interval_ns: BTreeMap<u32, (f64, f64)>,
     /// The core's clock, measured with dependent adds, Hz.
@@ -165,7 +165,7 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// The node with the longest load latency, and that latency, ns.
+    /// The node with the highest load latency, and that latency, ns.
     pub fn slowest(&self) -> Option<(u32, f64)> {
         let nodes = self.latency_ns.iter().map(|(node, ns)| (*node, *ns));
         nodes.max_by(|a, b| a.1.total_cmp(&b.1))
@@ -179,7 +179,7 @@ impl Probe {
 pub struct Sensors {
     /// The highest temperature, °C.
     pub celsius: Option<f64>,
-    /// The fastest fan, revolutions per minute.
+    /// Speed of the fastest fan, revolutions per minute.
     pub fan_rpm: Option<f64>,
     /// Power from hwmon, or from RAPL as the sum over packages, W.
     pub watts: Option<f64>,
@@ -194,7 +194,7 @@ impl Sensors {
     }
 }
 
-/// The CPU times of selected processes, and the causes for which their threads waited.
+/// The CPU times of selected processes, and what their threads waited for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Service {
@@ -203,15 +203,15 @@ pub struct Service {
     /// Time of their threads by state, s: `user`, `system`, `runnable` (ready but without a CPU), `blocked` (neither running nor ready), each
     /// summed over threads; `off-cpu` (no thread running or ready).
     pub states: BTreeMap<String, f64>,
-    /// The causes for which threads waited.
+    /// What the threads waited for.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub waits: ThreadWaits,
-    /// Number of times their threads were sampled.
+    /// How often their threads were sampled.
     pub looks: Looks,
-    /// Conclusions from user-mode samples of the processes.
+    /// Conclusions from samples of the processes in user mode.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampled: Option<Sampled>,
-    /// Number of processes started by the specified processes; the values here include them.
+    /// Number of processes that the selected processes started; the values here include them.
     pub below: u64,
     /// Number of observed threads.
     pub threads: u64,
@@ -221,8 +221,9 @@ pub struct Service {
 }
 
 impl Service {
-    /// The average number of threads that waited for each cause, and whether sampling overestimated it. Taking a sample preempts one of the
-    /// threads, and a thread that waits for the preempted one is then counted as waiting. The kernel's accounting of blocked time is exact.
+    /// The average number of threads that waited for each cause, and whether sampling overestimated it; if so, the
+    /// numbers are corrected. A sample preempts one of the threads, and a thread that waits for the preempted one is
+    /// then counted as waiting. The kernel's accounting of blocked time is exact.
     pub fn waiting(&self) -> (BTreeMap<&str, f64>, bool) {
         let looks = self.looks.all.max(1) as f64;
         let found = self.waits.iter().map(|(what, waits)| (what.as_str(), waits.threads as f64 / looks));
@@ -250,7 +251,7 @@ pub struct Throttled {
     pub group: String,
     /// Time for which its threads were throttled, s, summed over CPUs.
     pub seconds: f64,
-    /// Throttled share of the quota's periods.
+    /// Share of the quota's periods in which it was throttled.
     pub periods: f64,
     /// CPU time used by the cgroup, s.
     pub used: f64,
@@ -281,9 +282,9 @@ pub struct Process {
     pub nice: Option<i32>,
     /// The process's unit or container.
     pub within: Option<String>,
-    /// The causes for which it waits, if it was sampled.
+    /// What the process waits for, if it was sampled.
     pub sampled: Option<Box<Sampled>>,
-    /// Whether the process has exited; its time is then the last value read.
+    /// Whether the process has exited; its times are then the last values read.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub ended: bool,
 }

@@ -16,14 +16,14 @@ pub struct LongGap {
     pub at_seconds: f64,
     /// Length of the gap or delay of the wake-up, ns.
     pub ns: f64,
-    /// How the causes of the gap were identified.
+    /// How the causes of the gap were determined.
     pub witness: Witness,
     /// The causes that used the time, largest share first.
     #[serde(default)]
     pub takers: Vec<Taker>,
 }
 
-/// How causes are identified.
+/// How causes are determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Witness {
@@ -57,24 +57,24 @@ pub struct Taker {
 pub enum TakerKind {
     /// An interrupt.
     Irq,
-    /// Work deferred by interrupts.
+    /// Work that interrupts deferred.
     Softirq,
     /// A thread.
     Task,
-    /// Other threads; the time is this thread's wait in the run queue.
+    /// Other threads; the time is how long this thread waited in the run queue.
     RunQueue,
     /// Wake-up from an idle state.
     Idle,
-    /// No event recorded: the hypervisor or the firmware.
+    /// No event was recorded, so the cause is the hypervisor or the firmware.
     Below,
-    /// System management interrupts: the firmware.
+    /// System management interrupts, which run firmware.
     Smi,
     /// The timer interrupt came late: idle state, disabled interrupts, hypervisor or firmware.
     LateTimer,
 }
 
 impl Taker {
-    /// A cause with only its kind known.
+    /// A cause of which only the kind is known.
     pub fn new(kind: TakerKind) -> Self {
         Self { kind, name: None, pid: None, priority: None, ns: None, times: None }
     }

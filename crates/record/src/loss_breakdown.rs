@@ -8,8 +8,8 @@ use crate::evidence::CeilingSource;
 use crate::metrics::Better;
 use crate::text::Text;
 
-/// From the ceiling down to the delivered result. The sum is exact: if more is better, ceiling − `takes` of every step − `unexplained` =
-/// delivered; if less is better (latencies), the steps are added instead.
+/// The losses from the ceiling down to the delivered result. They add up exactly: if more is better, ceiling − `takes`
+/// of every step − `unexplained` = delivered; if less is better (latencies), the steps are added instead of subtracted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Ladder")]
 pub struct LossBreakdown {
@@ -28,7 +28,7 @@ pub struct LossBreakdown {
     /// The losses in order, from the ceiling down.
     #[serde(rename = "rungs")]
     pub steps: Vec<LossStep>,
-    /// The part of the loss without a known cause; negative if the causes add up to more than the whole loss.
+    /// The part of the loss without a known cause; negative if the losses to known causes exceed the total loss.
     pub unexplained: f64,
     /// The delivered result.
     pub delivered: f64,

@@ -12,7 +12,7 @@ mod memory;
 
 pub use memory::{Access, MemoryDevice, Node};
 
-/// The inventory of a machine. Every list is in ascending order of its ids.
+/// The inventory of a machine. Every list is in ascending order of ids.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -33,7 +33,7 @@ pub struct Machine {
     pub caches: Vec<Cache>,
     /// All NUMA nodes; exactly one on a machine without NUMA.
     pub nodes: Vec<Node>,
-    /// All memory slots listed by the firmware, populated or not.
+    /// All memory slots that the firmware lists, populated or empty.
     pub memory_devices: Vec<MemoryDevice>,
     /// Number of memory slots according to the board (SMBIOS type 16); an imported text may list fewer.
     pub memory_slots: Option<u32>,
@@ -45,7 +45,7 @@ pub struct Machine {
     pub idle: Idle,
     /// The kernel, its build and its boot options.
     pub kernel: Kernel,
-    /// The hypervisor and the container in which linespeed runs.
+    /// The hypervisor and container in which linespeed runs.
     pub virtualization: Virtualization,
     /// The limits of this process.
     pub limits: Limits,
@@ -85,7 +85,7 @@ pub struct Counts {
     pub cpus_online: Option<u32>,
     /// CPUs present, online or not.
     pub cpus_present: Option<u32>,
-    /// CPUs on which this process may run; absent for another machine's captured tree.
+    /// CPUs on which this process may run; absent if the inventory was read from another machine's captured files.
     pub cpus_allowed: Option<u32>,
     /// NUMA nodes online.
     pub nodes: Option<u32>,
@@ -108,9 +108,9 @@ pub struct Processor {
     pub family: Option<u32>,
     /// x86 model, or Arm part number.
     pub model: Option<u32>,
-    /// x86 stepping; for Arm see `revision` (`rNpM`).
+    /// x86 stepping; for Arm, see `revision`.
     pub stepping: Option<u32>,
-    /// Arm variant and revision, `r1p0`.
+    /// Arm variant and revision: `r1p0`.
     pub revision: Option<String>,
     /// Arm implementer code.
     pub implementer: Option<u32>,
@@ -124,7 +124,7 @@ pub struct Processor {
     pub vector_bits: Option<u32>,
     /// The cycle counter's rate in Hz (TSC on x86-64, CNTFRQ on aarch64), if the kernel or CPUID reports it.
     pub counter_hz: Option<u64>,
-    /// Whether the cycle counter's rate is the same in every state.
+    /// Whether the cycle counter runs at the same rate in every clock and idle state.
     pub counter_invariant: Option<bool>,
     /// Physical and virtual address bits.
     pub address_bits: Option<(u32, u32)>,
@@ -157,7 +157,7 @@ pub struct Cpu {
     pub package: Option<u32>,
     /// NUMA node, by the kernel's number.
     pub node: Option<u32>,
-    /// The CPUs of the same core, this one included; empty when offline.
+    /// The CPUs of the same core, including this one; empty if the CPU is offline.
     pub siblings: CpuList,
     /// Kind of core on a hybrid machine: `performance`, `efficiency`, or the name of the Arm core (`Cortex-A76`).
     pub kind: Option<String>,
@@ -187,9 +187,9 @@ pub enum CacheKind {
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cache {
-    /// 1 is nearest to the core.
+    /// The cache level; 1 is nearest to the core.
     pub level: u32,
-    /// The kind of contents.
+    /// The contents of the cache.
     pub kind: CacheKind,
     /// Capacity in bytes; absent if the kernel does not report it.
     pub bytes: Option<u64>,
@@ -197,7 +197,8 @@ pub struct Cache {
     pub line: Option<u32>,
     /// Associativity.
     pub ways: Option<u32>,
-    /// The CPUs that share it; empty if an imported record does not list them, in which case one entry may represent several caches.
+    /// The CPUs that share the cache; empty if an imported record does not list them, in which case the entry may
+    /// represent several caches.
     pub cpus: CpuList,
 }
 
@@ -263,8 +264,8 @@ pub struct Virtualization {
     pub hypervisor: Option<String>,
     /// `docker`, `podman`, `kubernetes`, `lxc`, `systemd-nspawn`, `wsl`…, `none`.
     pub container: Option<String>,
-    /// Whether another program emulates this machine's instructions (QEMU's TCG); measured times do not then show the speed of the
-    /// hardware. Absent if there is no evidence of emulation.
+    /// Whether another program emulates this machine's instructions (QEMU's TCG); measured times then do not show the
+    /// speed of the hardware. Absent if there is no evidence of emulation.
     pub emulated: Option<bool>,
 }
 
@@ -301,8 +302,8 @@ impl Machine {
         self.virtualization.hypervisor.as_deref().is_some_and(|name| name != "none")
     }
 
-    /// Whether the caches of this level belong to the host and are shared with other guests: in a guest, the last level
-    /// if it is L3 or higher; L1 and L2 caches are private to a core.
+    /// Whether the caches of this level belong to the host and are shared with other guests. In a guest, this is the
+    /// last level if it is L3 or higher; L1 and L2 caches are private to a core.
     pub fn has_hosts_cache(&self, level: u32) -> bool {
         self.is_virtual() && level >= 3 && level == self.last_level()
     }
@@ -351,7 +352,7 @@ impl Machine {
             .unwrap_or(0)
     }
 
-    /// Total size of all last-level caches, bytes; 0 if no cache or their number is unknown.
+    /// Total size of all last-level caches, bytes; 0 if no cache is known, or if the number of caches is unknown.
     pub fn last_level_bytes(&self) -> u64 {
         let mut last = self.data_caches(self.last_level());
         if let (Some(only), None) = (last.next(), last.next())
@@ -362,7 +363,7 @@ impl Machine {
         self.data_caches(self.last_level()).filter_map(|cache| cache.bytes).fold(0, u64::saturating_add)
     }
 
-    /// The lowest CPU of each core, among `cpus`.
+    /// The lowest CPU of each core, considering only `cpus`.
     pub fn one_cpu_a_core(&self, cpus: &CpuList) -> CpuList {
         let mut seen = std::collections::BTreeSet::new();
         cpus.iter()

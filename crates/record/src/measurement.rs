@@ -1,4 +1,4 @@
-//! One metric with its labels: the samples and their summary.
+//! A measurement: one metric with its labels, the samples and their summary.
 
 use std::collections::BTreeMap;
 
@@ -33,8 +33,8 @@ pub enum Key {
     Word(String),
 }
 
-/// Selects the variant by the value's type: trying one variant after the other, as serde does for untagged enums, used a third of the time
-/// for reading a record.
+/// Selects the variant by the value's type: trying one variant after the other, as serde does for untagged enums, took
+/// a third of the time needed to read a record.
 impl TryFrom<Value> for Key {
     type Error = &'static str;
 
@@ -105,7 +105,7 @@ impl Labels {
         self.0.get(label.name())
     }
 
-    /// The value of a label by its name, which may be defined by another version.
+    /// The value of the label with this name, which may be a label from another version.
     pub fn named(&self, name: &str) -> Option<&Key> {
         self.0.get(name)
     }
@@ -183,8 +183,8 @@ pub struct Bucket {
     pub count: u64,
 }
 
-/// A sample as saved in a record: rounded to seven significant digits, which halves the size of the text and still exceeds the
-/// resolution of any clock used here.
+/// A sample as saved in a record: rounded to seven significant digits, which halves the size of the text and is still
+/// more precise than any clock used here.
 fn seven_digits(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
@@ -201,7 +201,7 @@ pub struct Measurement {
     pub metric: Metric,
     /// Unit of all values of the measurement.
     pub unit: String,
-    /// Which direction is better; absent if neither is.
+    /// Whether higher or lower values are better; absent if neither is.
     pub better: Option<Better>,
     /// Where and how the metric was measured.
     #[serde(rename = "where")]
@@ -214,7 +214,8 @@ pub struct Measurement {
     /// Samples affected by a known event.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<SampleMark>,
-    /// The number of placement checks before each sample, or a single number for all samples; empty if unknown.
+    /// The number of placement checks made before each sample; a single number if it is the same for all samples; empty
+    /// if unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub looks: Vec<u32>,
     /// The distribution, if there are too many samples to save them individually (wake-up latency, gaps).
@@ -233,7 +234,7 @@ pub struct Measurement {
     pub origin: Option<Origin>,
 }
 
-/// The result with its unit and as many digits as the interval justifies.
+/// The result with its unit and as many digits as its interval justifies.
 impl From<&Measurement> for crate::text::Value {
     fn from(m: &Measurement) -> Self {
         match m.metric.definition().filter(|metric| metric.unit == m.unit) {
@@ -268,7 +269,8 @@ impl Measurement {
         }
     }
 
-    /// Like [`Measurement::new`], with unrounded samples: for numbers printed by another tool, which are displayed as in its output.
+    /// Like [`Measurement::new`], but without rounding the samples; for numbers printed by another tool, so that they
+    /// are displayed as in its output.
     pub fn exact(metric: impl Into<Metric>, labels: Labels, samples: Vec<f64>) -> Self {
         let mut exact = Self::new(metric, labels, Vec::new());
         exact.summary = Summary::from_samples(&samples);
@@ -285,13 +287,13 @@ impl Measurement {
         self
     }
 
-    /// Adds a line of detail.
+    /// Adds a detail.
     pub fn with_detail<T: ?Sized>(mut self, key: DetailKey<T>, value: impl Into<Value>) -> Self {
         self.detail.set(key, value);
         self
     }
 
-    /// Adds a line of detail if its value is known.
+    /// Adds a detail if its value is known.
     pub fn with_known_detail<T: ?Sized>(self, key: DetailKey<T>, value: Option<impl Into<Value>>) -> Self {
         match value {
             Some(value) => self.with_detail(key, value),
@@ -313,8 +315,8 @@ impl Measurement {
         Some(((mean - half).max(min.min(mean)), (mean + half).min(max.max(mean))))
     }
 
-    /// The results of the odd and of the even samples: two alternating measurements. `None` for fewer than four samples, and if neither the
-    /// samples nor [`detail::HALVES`] were saved.
+    /// The separate results of the odd and even samples, which are like two alternating measurements. `None` if there
+    /// are fewer than four samples, or if neither the samples nor [`detail::HALVES`] were saved.
     pub fn halves(&self) -> Option<[f64; 2]> {
         if let Some(kept) = self.detail.get(detail::HALVES) {
             return kept.iter().all(|half| half.is_finite()).then_some(kept);
@@ -328,7 +330,7 @@ impl Measurement {
         Some([half(0)?, half(1)?])
     }
 
-    /// Whether the result is the mean.
+    /// Whether the result is the mean of the samples.
     pub fn is_mean(&self) -> bool {
         self.metric.definition().is_some_and(|metric| metric.figure == Statistic::Mean)
     }

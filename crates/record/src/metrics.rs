@@ -4,7 +4,7 @@
 macro_rules! metrics {
     ($($name:ident = $definition:expr,)+) => {
         $(
-            /// A metric of [`all`](crate::metrics::all).
+            /// A metric in [`all`](crate::metrics::all).
             pub const $name: Metric = Metric::named($definition.name);
         )+
         pub(super) const METRICS: &[Definition] = &[$($definition),+];
@@ -25,7 +25,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::label::Label;
 
-/// Whether more or less is better.
+/// Whether higher or lower values are better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
@@ -35,7 +35,7 @@ pub enum Better {
     Lower,
 }
 
-/// The statistic of the samples that is the single result of a metric.
+/// The statistic of the samples that serves as the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Statistic {
     /// The typical value: for times and rates.
@@ -55,14 +55,15 @@ pub enum Whole {
     Stores,
 }
 
-/// The quantity measured by a result. A metric not defined by this version belongs to another version or another tool.
+/// The quantity measured by a result. A metric that this version does not define is from another version or another
+/// tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(inline)]
 pub struct Metric(&'static str);
 
 impl Metric {
-    /// The metric with this name, which need not be in [`all`].
+    /// The metric with this name, even if it is not in [`all`].
     pub const fn named(name: &'static str) -> Self {
         Self(name)
     }
@@ -72,7 +73,7 @@ impl Metric {
         self.0
     }
 
-    /// The first part of its name: `wakeup` of `wakeup.latency`.
+    /// The first part of its name: `wakeup` for `wakeup.latency`.
     pub fn family(self) -> &'static str {
         self.0.split_once('.').map_or(self.0, |(family, _)| family)
     }
@@ -82,8 +83,8 @@ impl Metric {
         self.0 == name || self.family() == name
     }
 
-    /// The metric's definition, if it is in [`all`]. This must be fast: it is called several times per result, and the records of a
-    /// fleet contain millions of results.
+    /// The metric's definition, if [`all`] contains it. This function must be fast: it is called several times per
+    /// result, and the records of a fleet contain millions of results.
     pub fn definition(self) -> Option<&'static Definition> {
         find(self.0)
     }
@@ -102,7 +103,7 @@ impl Metric {
 
 impl From<&str> for Metric {
     fn from(name: &str) -> Self {
-        // Records contain few other names: each is stored once, for the lifetime of the program.
+        // Records contain few other names, so each is stored once and kept for the lifetime of the program.
         static OTHERS: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
         Self(find(name).map(|known| known.name).unwrap_or_else(|| {
             let mut others = OTHERS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -156,13 +157,13 @@ pub struct Definition {
     pub unit: &'static str,
     /// The total of which its results are a share, if any.
     pub part_of: Option<Whole>,
-    /// Which direction is better.
+    /// Whether higher or lower values are better, if either is.
     pub better: Option<Better>,
     /// The labels that the metric's results may have, in display order.
     pub keys: &'static [Label],
-    /// Values outside this range are physically implausible and are withheld.
+    /// The plausible range; values outside it are withheld.
     pub plausible: (f64, f64),
-    /// The statistic of the samples that is the result.
+    /// The statistic of the samples that serves as the result.
     pub figure: Statistic,
 }
 
@@ -209,7 +210,7 @@ const MOST_BANDWIDTH: f64 = 1.6e13;
 /// Ten seconds in nanoseconds: no single timed event lasts longer.
 const TEN_SECONDS: f64 = 1e10;
 
-/// The events that `perf stat` counts by default, in its order: the `event` of most counts.
+/// The events that `perf stat` counts by default, in its order; most counts have one of these as their `event`.
 pub const USUAL_EVENTS: [&str; 8] = [
     "task-clock",
     "context-switches",
@@ -228,7 +229,7 @@ pub fn all() -> impl Iterator<Item = &'static Definition> {
 
 /// The definition of the metric with this name.
 pub fn find(name: &str) -> Option<&'static Definition> {
-    // There are about sixty metrics: a search is faster than a hash of the name.
+    // With only about sixty metrics, a search is faster than computing a hash of the name.
     static BY_NAME: LazyLock<Vec<&Definition>> = LazyLock::new(|| {
         let mut metrics: Vec<&Definition> = all().collect();
         metrics.sort_by_key(|metric| by_length(metric.name));

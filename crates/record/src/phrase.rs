@@ -9,7 +9,7 @@ pub fn count_noun(count: impl TryInto<u64>, noun: &str) -> String {
     }
 }
 
-/// The form of a word for a number: `one` for 1, otherwise `many`.
+/// The form of a word that agrees with a number: `one` for 1, otherwise `many`.
 pub fn agree<'a>(count: usize, one: &'a str, many: &'a str) -> &'a str {
     if count == 1 { one } else { many }
 }
@@ -23,7 +23,7 @@ pub fn join_list(all: &[String]) -> String {
     }
 }
 
-/// `a, b and c`; a list longer than `most` is cut and ends with the number of remaining entries.
+/// `a, b and c`; if there are more than `most` entries, the list is cut and ends with the number of remaining entries.
 pub fn join_most(all: &[String], most: usize) -> String {
     let mut shown: Vec<String> = all.iter().take(most).cloned().collect();
     if all.len() > most {
@@ -32,7 +32,8 @@ pub fn join_most(all: &[String], most: usize) -> String {
     join_list(&shown)
 }
 
-/// Choices: `a`, `a or b`, `a, b or c`; more than `most` choices are cut, with the number of the remaining ones.
+/// Choices: `a`, `a or b`, `a, b or c`; if there are more than `most` choices, the list is cut and ends with the number
+/// of remaining choices.
 pub fn join_choices(all: &[String], most: usize) -> String {
     let joined = match all.get(..most).unwrap_or(all) {
         [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),

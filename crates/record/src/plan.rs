@@ -1,6 +1,5 @@
 //! The layout of a program on a machine: the number of processes and threads, their CPUs and memory, and the expected
-//! gain. Types only; the
-//! `diagnose` crate derives the values from a record.
+//! gain. This module contains only the types; the `diagnose` crate derives the values from a record.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,7 +27,7 @@ pub struct Plan {
     pub siblings: Option<Siblings>,
     /// The expected gain, one entry per kind of program, modelled from the measurements.
     pub gains: Vec<Gain>,
-    /// A level below the nodes: several last-level caches per node.
+    /// The level below the nodes, if nodes have several last-level caches.
     pub caches: Option<CacheDomains>,
     /// Other settings: memory, huge pages, interrupts.
     pub advice: Vec<Advice>,
@@ -37,7 +36,7 @@ pub struct Plan {
     pub snippets: Vec<Snippet>,
     /// Omissions and weaknesses of the plan, one sentence each.
     pub cautions: Vec<Text>,
-    /// Unknown facts and how to determine them, one sentence each.
+    /// Unknown facts and how to find them out, one sentence each.
     pub unknown: Vec<Text>,
     /// The record given to `linespeed plan`; absent for this machine.
     pub record: Option<String>,
@@ -60,7 +59,7 @@ pub struct Process {
     pub nodes: CpuList,
     /// The process's CPUs; empty if they are unknown, which means all CPUs of its nodes.
     pub cpus: CpuList,
-    /// Whether `cpus` are all usable CPUs of its nodes.
+    /// Whether `cpus` contains all usable CPUs of these nodes.
     pub whole_nodes: bool,
     /// The nodes for the process's memory; empty if the machine has only one node.
     pub memory: CpuList,
@@ -75,9 +74,9 @@ pub enum Policy {
     /// The kernel's default: each page is allocated on the node of the CPU that first touches it.
     #[default]
     Default,
-    /// Memory from these nodes only, nearest first.
+    /// Memory is allocated only on these nodes, on the nearest first.
     Bind,
-    /// Page by page, alternating between these nodes.
+    /// Pages are allocated alternately on these nodes.
     Interleave,
 }
 
@@ -95,7 +94,7 @@ pub struct Siblings {
     pub why: Text,
     /// The results on which the choice is based.
     pub evidence: Vec<Evidence>,
-    /// One CPU of each core, for the opposite choice; empty if the CPUs are not known.
+    /// One CPU of each core, for users who prefer the other choice; empty if the CPUs are not known.
     pub one_a_core: CpuList,
 }
 
@@ -105,7 +104,7 @@ pub struct Siblings {
 pub struct Gain {
     /// The kind: `memory-latency-bound`, `memory-bandwidth-bound`.
     pub program: String,
-    /// Work done in the same time, relative to a NUMA-unaware program.
+    /// Work that it does in the same time, relative to a NUMA-unaware program.
     pub factor: f64,
     /// The interval of the factor, derived from the intervals of the results; absent if they have none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -116,7 +115,7 @@ pub struct Gain {
     pub evidence: Vec<Evidence>,
 }
 
-/// Several last-level caches on a node.
+/// The last-level caches of a node that has several.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct CacheDomains {
@@ -152,7 +151,7 @@ pub struct Advice {
 pub struct Snippet {
     /// `numactl`, `taskset`, `systemd`, `docker`.
     pub tool: String,
-    /// Notes, and the place for the lines.
+    /// Notes on the lines, and where to put them.
     pub says: Text,
     /// The lines: one group per process, or one group for all.
     pub pieces: Vec<Piece>,
@@ -180,11 +179,11 @@ pub struct Verification {
     pub how: Text,
     /// Seconds until the last copy exited, one value per round, bound as planned.
     pub planned: Vec<f64>,
-    /// The seconds without binding.
+    /// The same times for runs without binding.
     pub unbound: Vec<f64>,
     /// Throughput with the plan relative to unbound runs, one value per round.
     pub ratio: Summary,
-    /// The gain of the layout: the share of the time lost by running unbound (or, if `slower`, lost by the layout).
+    /// The gain of the layout: the share of time that unbound runs lose (if `slower`, that the layout loses).
     pub verdict: Option<Verdict>,
     /// Whether the layout made the command slower.
     pub slower: bool,

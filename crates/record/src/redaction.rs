@@ -1,6 +1,7 @@
-//! Removes names from a record: of hosts, users, commands, files, processes, units, kernel options and addresses. Each name is replaced by a
-//! pseudonym (`host-kq3v9x2m`) derived from the name and a key. A name has the same pseudonym everywhere, so records
-//! redacted with the same key can still be compared. Guessed names cannot be tested without the key.
+//! Removes names from a record: those of hosts, users, commands, files, processes, units, kernel options and addresses.
+//! Each name is replaced by a pseudonym (`host-kq3v9x2m`) derived from the name and a key. A name has the same
+//! pseudonym everywhere, so records redacted with the same key can still be compared. Guessed names cannot be tested
+//! without the key.
 //!
 //! Each text in a record is declared in `texts.rs` by the end of its path. A test compares the declarations with the
 //! schema, which forces every new field to be declared. Names are first removed from the fields that contain only a
@@ -75,7 +76,7 @@ pub struct Pseudonyms {
     names: BTreeMap<(Kind, String), String>,
     /// Names as they occur in sentences, with their pseudonyms, indexed by their first part, the longest first.
     secrets: HashMap<String, Vec<(String, String)>>,
-    /// Names for which sentences are not searched.
+    /// Names that are not searched for in sentences.
     common: BTreeSet<(Kind, String)>,
 }
 
@@ -102,7 +103,8 @@ impl Pseudonyms {
         pseudonym
     }
 
-    /// The pseudonym of a file: for a record, the pseudonym of its host with its time; for any other file, a separate one.
+    /// The pseudonym of a file: for a record, the pseudonym of its host with its time; for any other file, a pseudonym
+    /// of its own.
     pub fn file(&mut self, path: &Path) -> PathBuf {
         let (stem, ending) = (path.file_stem().unwrap_or_default().to_string_lossy(), path.extension());
         let ending = ending.filter(|ending| *ending == "json").map_or("", |_| ".json");
@@ -117,7 +119,7 @@ impl Pseudonyms {
         PathBuf::from(named + ending)
     }
 
-    /// A one-line summary of the replacements; `None` without names.
+    /// A one-line summary of the replacements; `None` if there were no names.
     pub fn summary(&self) -> Option<Text> {
         let names = crate::phrase::count_noun(self.names.len() as u64, "name");
         (!self.names.is_empty()).then(|| {
@@ -168,7 +170,7 @@ impl Pseudonyms {
         }
     }
 
-    /// A word of a command line. `own` means linespeed's own command line, whose options are not replaced.
+    /// Redacts a word of a command line. `own` means linespeed's own command line, whose options are not replaced.
     fn word(&mut self, word: &str, first: bool, own: bool) -> String {
         if own {
             let base = word.rsplit('/').next().unwrap_or_default();
@@ -190,7 +192,7 @@ impl Pseudonyms {
         if let Some((name, value)) =
             word.split_once('=').filter(|(name, value)| !own && !name.is_empty() && !value.is_empty())
         {
-            // Sentences may quote only the value.
+            // Sentences may quote the name or the value separately.
             let whole = self.of(Kind::Argument, word);
             self.hide(Kind::Argument, value, &whole);
             self.hide(Kind::Argument, name.trim_start_matches('-'), &whole);
@@ -249,7 +251,7 @@ impl Pseudonyms {
     }
 }
 
-/// Positions in a word at which a name may begin or end: not between two letters.
+/// Positions in a word at which a name may begin or end: not between two letters, digits or underscores.
 fn edges(word: &str) -> Vec<usize> {
     let joins = |c: char| c.is_alphanumeric() || c == '_';
     let mut before = None;
@@ -306,12 +308,12 @@ fn is_address(word: &str) -> bool {
 }
 
 impl Record {
-    /// The record without names. Results, settings and hardware remain unchanged. Texts about alternating commands are dropped:
-    /// they contain many names and can be recomputed from the results.
+    /// The record without names. Results, settings and hardware remain unchanged. Texts about alternating commands are
+    /// removed, because they contain many names and can be recomputed from the results.
     ///
     /// # Errors
     ///
-    /// The record cannot be represented as JSON, which is the form searched for names.
+    /// The record cannot be represented as JSON, the form in which names are searched for.
     pub fn redacted(&self, pseudonyms: &mut Pseudonyms) -> io::Result<Self> {
         let renamed = in_turn::rename(self, &mut |name| pseudonyms.of(Kind::Command, name));
         pseudonyms.redact(renamed.as_ref().unwrap_or(self), "")
@@ -323,7 +325,7 @@ impl Pseudonyms {
     ///
     /// # Errors
     ///
-    /// The part cannot be represented as JSON, which is the form searched for names.
+    /// The part cannot be represented as JSON, the form in which names are searched for.
     pub fn redact<T: Serialize + DeserializeOwned>(&mut self, part: &T, at: &str) -> io::Result<T> {
         let redacted = self.redacted_value(serde_json::to_value(part)?, at);
         Ok(serde_json::from_value(redacted)?)
@@ -358,7 +360,7 @@ fn without_builder(line: &str) -> String {
     line.split(' ').map(hide).collect::<Vec<_>>().join(" ")
 }
 
-/// Passes every text with its declaration to `each`; a command line is passed as one list.
+/// Passes every text and its declared kind to `each`; a command line is passed as one list.
 fn walk(value: &mut Value, path: &mut String, each: &mut dyn FnMut(&mut Value, Holds)) {
     let length = path.len();
     match value {

@@ -1,4 +1,4 @@
-//! Reads regular files as a whole, up to a size limit. A pipe, a socket or a device is refused without blocking.
+//! Reads entire regular files, up to a size limit. A pipe, a socket or a device is refused without blocking.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{Error, Read};
@@ -8,10 +8,10 @@ use std::path::Path;
 /// Why a file was not read.
 #[derive(Debug, thiserror::Error)]
 pub enum NotRead {
-    /// The system call failed.
+    /// A system call failed.
     #[error("cannot be read: {0}")]
     Io(#[from] Error),
-    /// A directory, a pipe, a socket or a device.
+    /// The file is a directory, a pipe, a socket or a device.
     #[error("is not a regular file")]
     NotRegular,
     /// The file is larger than this limit, in bytes.
@@ -23,10 +23,10 @@ pub enum NotRead {
 ///
 /// # Errors
 ///
-/// The file cannot be read, is larger, or is not a regular file.
+/// The file cannot be read, is larger than `most`, or is not a regular file.
 pub fn read(path: &Path, most: u64) -> Result<(Vec<u8>, Metadata), NotRead> {
-    // Checked before opening, since opening a device may have side effects, and afterwards, since the file may have
-    // been replaced.
+    // The type is checked before opening, because opening a device may have side effects, and again afterwards, because
+    // the file may have been replaced in between.
     regular(&std::fs::metadata(path)?)?;
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?;
     let metadata = file.metadata()?;

@@ -52,7 +52,7 @@ impl KnobName {
 pub struct KnobValue {
     /// The knob.
     pub knob: KnobName,
-    /// The value; absent for the value set by `linespeed quiet`.
+    /// The value; absent for the value that `linespeed quiet` sets.
     pub value: Option<String>,
     /// The CPUs to which it applies; absent for all CPUs.
     pub cpus: Option<CpuList>,
@@ -64,7 +64,7 @@ impl KnobValue {
         Self { knob, value: Some(value.into()), cpus: None }
     }
 
-    /// The value set by `linespeed quiet`.
+    /// The value that `linespeed quiet` sets, for all CPUs.
     pub const fn as_quiet(knob: KnobName) -> Self {
         Self { knob, value: None, cpus: None }
     }
@@ -86,7 +86,7 @@ impl KnobValue {
     }
 }
 
-/// An action, or the reversal of one.
+/// An action that fixes a finding, or that undoes the fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remedy {
     /// The action, or when to use the command.
@@ -136,7 +136,7 @@ impl Remedy {
         all.iter().map(|one| (one.to_string(), one.command.clone())).unzip()
     }
 
-    /// Parses a text without a separate command: a command begins with one of the programs that remedies use.
+    /// Splits a text into its prose and its command. A command begins with one of the programs that remedies use.
     pub fn of_words(words: &str) -> Self {
         if is_command(words) {
             return Self::command(words);
@@ -167,7 +167,7 @@ fn is_command(words: &str) -> bool {
         let first = step.trim_start().split(' ').next().unwrap_or_default();
         PROGRAMS.split(' ').any(|program| program == first) || first.starts_with('/')
     };
-    // Prose continues after a comma; after a semicolon or a colon, another step follows.
+    // A command contains neither ", " nor ": ", which occur only in prose; after "; ", another command must follow.
     let mut steps = words.split("; ");
     steps.next().is_some_and(begins)
         && steps.all(|step| begins(step) || ["do ", "done"].iter().any(|word| step.starts_with(word)))

@@ -1,14 +1,14 @@
-//! The JSON Schemas of linespeed's output. They are stored in `schema/`, which keeps the code that derives them from
-//! the types out of the program; a test derives the schemas again and compares them with the files.
+//! The JSON Schemas of linespeed's output. They are stored in `schema/`, so the program does not contain the code that
+//! derives them from the types; a test derives the schemas again and compares them with the files.
 //!
-//! After a change of a type: `RENEW_SCHEMA=1 cargo test -p linespeed-record schema`, which also regenerates the Python
+//! After changing a type, run `RENEW_SCHEMA=1 cargo test -p linespeed-record schema`, which also regenerates the Python
 //! classes.
 
 use serde_json::Value;
 
 /// The schema of a record.
 pub const RECORD: &str = include_str!("schema/record.json");
-/// The schemas of `--json` of other commands, by the command's name.
+/// The schemas of the `--json` output of other commands, by command name.
 pub const COMMANDS: [(&str, &str); 5] = [
     ("compare", include_str!("schema/comparison.json")),
     ("fleet", include_str!("schema/fleet.json")),
@@ -17,7 +17,7 @@ pub const COMMANDS: [(&str, &str); 5] = [
     ("live", include_str!("schema/live.json")),
 ];
 
-/// The schema of a command's `--json`; that of a record for any other command.
+/// The schema of a command's `--json` output; for commands without a schema of their own, that of a record.
 pub fn of_command(name: &str) -> Value {
     read(COMMANDS.iter().find(|(known, _)| *known == name).map_or(RECORD, |(_, schema)| schema))
 }

@@ -1,5 +1,5 @@
-//! The real topology of a machine: the distances between CPUs, from placement checks of a few milliseconds between all other measurements,
-//! and the conclusions from a series of such checks.
+//! The real topology of a machine: the distances between CPUs according to placement checks, and the conclusions from a
+//! series of such checks. A check takes a few milliseconds; checks run between all other measurements.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub struct Looks {
     pub looks: Vec<Look>,
 }
 
-/// One placement check: the location of the CPUs within a few milliseconds.
+/// One placement check: where the CPUs were located during a few milliseconds.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -32,7 +32,7 @@ pub struct Look {
     pub at_seconds: f64,
     /// The duration of the check, ms.
     pub took_ms: f64,
-    /// Whether all CPUs were busy until the check; a host places busy CPUs differently.
+    /// Whether all CPUs were busy right before the check; hosts place busy CPUs differently.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub busy: bool,
     /// Latency of a cache-line transfer from one CPU of a pair to the other, ns: the minimum of a few short blocks; null if either CPU did not
@@ -42,7 +42,7 @@ pub struct Look {
     /// flushed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub memory_ns: Vec<Option<f64>>,
-    /// Pairs of CPUs that computed at the same time.
+    /// Results for pairs of CPUs that computed simultaneously.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub contended: Vec<Contended>,
 }
@@ -84,7 +84,7 @@ pub struct Shape {
     pub cost: Option<f64>,
     /// Distances between CPUs on separate cores, nearest first.
     pub distances: Vec<Distance>,
-    /// Whether the CPUs keep their places.
+    /// Whether the CPUs stay where they are.
     pub motion: Motion,
     /// Changes of cores or domains from one check to the next.
     pub changes: u32,
@@ -92,15 +92,15 @@ pub struct Shape {
     pub shared_cores: Vec<SharedCore>,
     /// Checks in which CPUs shared a core although Linux reports separate cores.
     pub sharing: Option<Share>,
-    /// The share of checks in which CPUs shared a core, of the checks made immediately after all CPUs were busy.
+    /// As `sharing`, but only for checks made immediately after all CPUs were busy.
     pub sharing_busy: Option<Share>,
-    /// Siblings according to Linux that did not slow each other down.
+    /// CPUs that Linux reports as siblings but that did not slow each other down.
     pub siblings_not_confirmed: Vec<(u32, u32)>,
     /// Checks in which the CPUs were in several domains that Linux does not report.
     pub split: Option<Share>,
     /// Whether loads from the same page have two different latencies, like local and remote memory.
     pub memory: Option<TwoDistances>,
-    /// Linux's topology compared with the placement checks.
+    /// How Linux's topology compares with the placement checks.
     pub topology: Topology,
     /// The state in each check, in order; absent for an inconclusive check.
     pub states: Vec<Option<ShapeState>>,
@@ -112,13 +112,14 @@ impl Shape {
         Self { looked_at: Some(started.to_owned()), ..self }
     }
 
-    /// Whether Linux reports separate cores for these CPUs, which shared a core.
+    /// Whether some of these CPUs, which shared a core, are on separate cores according to Linux.
     pub fn hides(&self, core: &CpuList) -> bool {
         let inside = |one: &&SharedCore| core.contains(one.pair.0) && core.contains(one.pair.1);
         self.shared_cores.iter().filter(inside).any(|one| !one.shown)
     }
 
-    /// The number of cores that these CPUs used, each with its number of checks, fewest cores first.
+    /// How many cores these CPUs used: each number of cores with the number of checks that found it, fewest cores
+    /// first.
     pub fn cores_of(&self, cpus: &CpuList) -> BTreeMap<usize, usize> {
         let mut counts = BTreeMap::new();
         for state in self.states.iter().flatten() {
@@ -149,7 +150,7 @@ pub struct Distance {
     pub share: f64,
 }
 
-/// Whether the CPUs keep their places.
+/// Whether the CPUs stay where they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Motion {
@@ -158,11 +159,11 @@ pub enum Motion {
     Unknown,
     /// All checks agree.
     Pinned,
-    /// The checks do not agree.
+    /// The checks differ.
     Floating,
 }
 
-/// Two CPUs on one core.
+/// Two CPUs that shared a core.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SharedCore {
     /// The CPUs.
@@ -188,20 +189,20 @@ pub struct TwoDistances {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Topology {
-    /// Too few checks, or nothing to compare.
+    /// There are too few checks, or there is nothing to compare.
     #[default]
     Unknown,
     /// The checks show the same domains as Linux.
     AsShown,
-    /// CPUs in one domain according to Linux are in several domains.
+    /// CPUs that are in one domain according to Linux are in several domains.
     Finer,
-    /// CPUs in several domains according to Linux are in one domain.
+    /// CPUs that are in several domains according to Linux are in one domain.
     Coarser,
     /// The measured domains overlap those reported by Linux, or change over time.
     Crossing,
 }
 
-/// The location of the CPUs in one placement check.
+/// Where the CPUs were located in one placement check.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ShapeState {

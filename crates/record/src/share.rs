@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A share of samples: their number, and the 95 % interval of the share of time (Wilson, 1927), whose width is above
-/// zero even for a count of zero.
+/// A share of samples: their number, and the 95 % interval of the share of time (Wilson, 1927). The interval has a
+/// width above zero even if the count is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Share {
@@ -12,7 +12,7 @@ pub struct Share {
     pub count: u64,
     /// The share of these samples among all decoded samples.
     pub share: f64,
-    /// The lower end of the interval, which covers both possibilities for undecided samples.
+    /// The lower end of the interval; the interval covers both possibilities for undecided samples.
     pub low: f64,
     /// The upper end.
     pub high: f64,
@@ -25,7 +25,7 @@ impl Default for Share {
 }
 
 impl Share {
-    /// The share for `count` of `all` samples, if `untold` further samples are undecided.
+    /// The share for `count` of `all` samples if a further `untold` samples are undecided.
     pub fn of(count: u64, all: u64, untold: u64) -> Self {
         let whole = count.saturating_add(untold).min(all.max(count));
         let share = if all == 0 { 0.0 } else { count as f64 / all as f64 };

@@ -11,22 +11,22 @@ pub const HERE: &str = ".";
 
 /// A record and its name.
 pub struct Source {
-    /// Short name: the file name without its extension, `this machine`, the name of the reference.
+    /// Short name: the file name without its extension, `this machine`, or the name of the reference.
     pub name: String,
-    /// The record's full origin.
+    /// Where the record is from, in full: for example, its path.
     pub from: String,
     /// The record.
     pub record: Record,
-    /// A note on the choice if `.` is not simply the newest record.
+    /// If `.` is not simply the newest record, a note on the choice.
     pub note: Option<String>,
 }
 
-/// Names records in files by their hosts if no other record has that name; the names of their directories are added if several files have
-/// the same name.
+/// Names a record by its host if that name is unique among the records. If several files still have the same name, the
+/// names of their directories are added.
 pub fn tell_apart(sources: &mut [Source]) {
     let hosts: Vec<Option<String>> =
         sources.iter().map(|source| host_of(&source.name).map(str::to_owned)).collect();
-    // A record with another name also has a host.
+    // The host counts even for a record that has another name.
     let of_file = |source: &Source| {
         let stem = Path::new(&source.from).file_stem().unwrap_or_default().to_string_lossy().into_owned();
         host_of(&stem).map_or_else(|| source.name.clone(), str::to_owned)

@@ -1,4 +1,5 @@
-//! Sample statistics: the summary of one state (design rule: the median with an exact interval; no means of times).
+//! Statistics of the samples of one state. The result is usually the median, with an exact interval; the mean is used
+//! only for additive metrics.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,13 +28,13 @@ pub struct Summary {
     pub max: f64,
     /// 95 % interval of the median by order statistics; absent for fewer than 6 samples.
     pub interval: Option<(f64, f64)>,
-    /// 95th percentile; requires 20 samples.
+    /// 95th percentile; requires at least 20 samples.
     pub p95: Option<f64>,
-    /// 99th percentile; requires 100 samples.
+    /// 99th percentile; requires at least 100 samples.
     pub p99: Option<f64>,
-    /// 99.9th percentile; requires 1000 samples.
+    /// 99.9th percentile; requires at least 1000 samples.
     pub p999: Option<f64>,
-    /// Mean: included only because cyclictest's output and published tables contain it.
+    /// Mean: the result of additive metrics; cyclictest and published tables also contain it.
     pub mean: Option<f64>,
     /// Standard deviation ÷ mean, included because published tables use it.
     pub variation: Option<f64>,
@@ -85,7 +86,8 @@ impl Summary {
     }
 }
 
-/// Whether a value is effectively unknown because its interval is wider than the value itself. A 0 may be an exact count.
+/// Whether a value is effectively unknown because its interval is wider than ±100 %. A value of 0 may be an exact
+/// count.
 pub fn is_unknown(figure: f64, (low, high): (f64, f64)) -> bool {
     figure != 0.0 && (high - low) / 2.0 > figure.abs()
 }
@@ -121,9 +123,10 @@ pub fn median_interval(sorted: &[f64]) -> Option<(f64, f64)> {
 /// rank.
 const MANY: usize = 1000;
 
-/// The largest r (from 0) for which the interval from the r-th lowest to the r-th highest of n samples encloses the median
-/// with sufficient probability: 95 % for this many intervals together (binomial with p = ½: exact for any distribution;
-/// Bonferroni); `None` if there is none.
+/// The largest r (from 0) for which the interval from the r-th lowest to the r-th highest of n samples encloses the
+/// median with sufficient probability; `None` if there is none. The probability is 95 % for this many intervals
+/// together (Bonferroni), computed from a binomial distribution with p = ½, which is exact for samples of any
+/// distribution.
 pub(crate) fn interval_rank(n: usize, intervals: usize) -> Option<usize> {
     if n > MANY && intervals <= 1 {
         let n = n as f64;

@@ -1,4 +1,4 @@
-//! Directories of records: their records, the record that represents a machine, and the labels.
+//! Directories of records: lists of records, the choice of the record that represents a machine, and labels.
 //!
 //! A label is a symbolic link in the directory `labels`, so the record itself is not changed.
 
@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use crate::file_name::{REDACTED, host_of, record_name};
 use crate::phrase::visible;
 use crate::redaction::Aliases;
-use crate::{Machine, Record, RunMode, Text, text};
+use crate::{Machine, Record, Text, text};
 
 pub use entry::Entry;
 use entry::content;
@@ -23,13 +23,15 @@ mod read_each;
 
 /// The file with ceilings, stored next to the records.
 pub const CEILINGS: &str = "ceilings.json";
-/// Maximum number of records examined to find the one that represents a machine, newest first.
+/// Maximum number of records that are examined, newest first, to find the one that represents a machine.
 const MOST_LOOKED_AT: usize = 200;
-/// Maximum number of records examined of one machine, newest first.
+/// Maximum number of records of one machine that are read, newest first.
 const MOST_OF_A_MACHINE: usize = 30;
-/// Maximum number of files searched for these records. Most files are small: records of a repeatedly measured command.
+/// Maximum number of files that are searched for these records. Most files are small, because they are records of a
+/// command that was measured repeatedly.
 const MOST_PASSED_OVER: usize = 1000;
-/// Maximum number of files read for the index when a record is written, small enough to avoid a noticeable delay.
+/// Maximum number of files that are read for the index when a record is written. It is small enough to avoid a
+/// noticeable delay.
 const MOST_INDEXED_AT_ONCE: usize = 100;
 const LABELS: &str = "labels";
 
@@ -40,19 +42,13 @@ fn read(path: &Path) -> Option<Record> {
 /// The record that represents a machine, and a note on the choice.
 #[derive(Debug)]
 pub struct Newest {
-    /// The newest complete run that was not quick; otherwise the newest quick one; otherwise the newest of those with the most
-    /// metrics.
+    /// The newest complete run, quick or not; otherwise the newest of the records with the most metrics.
     pub entry: Entry,
-    /// A newer record from a partial or quick run.
+    /// A newer record from a partial run.
     pub newer: Option<Entry>,
 }
 
 impl Newest {
-    /// Whether the record is from a complete run that was not quick.
-    pub fn is_thorough(&self) -> bool {
-        self.entry.is_whole() && self.entry.mode != Some(RunMode::Quick)
-    }
-
     /// A note on the choice. `own` is the directory of the user's own records.
     pub fn remark(&self, own: Option<&Path>) -> Option<Text> {
         // In the user's own directory, the name is sufficient: every command finds it.
@@ -70,21 +66,18 @@ impl Newest {
             ));
         }
         if let Some(newer) = &self.newer {
-            let how = if newer.is_whole() { "but a quick run" } else { "but partial" };
-            return Some(text!(
-                ". is {record}, the newest complete run; {newer} is newer, {how}",
-                record,
-                newer = named(&newer.path),
-                how
-            ));
+            let newer = named(&newer.path);
+            let says =
+                text!(". is {record}, the newest complete run; {newer} is newer, but partial", record, newer);
+            return Some(says);
         }
         let elsewhere = own.is_none_or(|own| !self.entry.path.starts_with(own));
         elsewhere.then(|| text!(". is {record}", record))
     }
 }
 
-/// The record that represents the host with this name, otherwise with this pseudonym, in any of the directories. Files named
-/// after other hosts are read only if no other file belongs to this host.
+/// The record that represents a host in any of the directories: one with its name, otherwise one with its pseudonym.
+/// Files named after other hosts are read only if no other file belongs to this host.
 pub fn newest(folders: &[PathBuf], names: &[String]) -> Option<Newest> {
     // A redacted record is the last choice, because its facts differ from those of all other records.
     names.iter().find_map(|name| newest_named(folders, std::slice::from_ref(name), &own_names(names)))
@@ -96,30 +89,24 @@ fn newest_named(folders: &[PathBuf], names: &[String], own: &[String]) -> Option
     newest_of(by_age(own), names).or_else(|| newest_of(by_age(others), names))
 }
 
-/// Like [`newest`], from these files, most recently written first.
+/// Like [`newest`], but chooses from these files, which are ordered with the most recently written first.
 fn newest_of(files: Vec<PathBuf>, names: &[String]) -> Option<Newest> {
     let (mut partial, mut newer): (Option<Entry>, Option<Entry>) = (None, None);
-    let mut quick: Option<Newest> = None;
     for path in files.into_iter().take(MOST_LOOKED_AT) {
         let Some(entry) = Entry::read(&path).filter(|entry| names.contains(&entry.host)) else { continue };
-        if entry.is_whole() && entry.mode != Some(RunMode::Quick) {
-            return Some(Newest { entry, newer });
-        }
         if entry.is_whole() {
-            quick.get_or_insert_with(|| Newest { entry: entry.clone(), newer: newer.clone() });
-            newer.get_or_insert(entry);
-            continue;
+            return Some(Newest { entry, newer });
         }
         if entry.metrics.is_empty() {
             continue;
         }
         newer.get_or_insert_with(|| entry.clone());
-        // Of equal records, the newest is used.
+        // If several records have the same number of metrics, the newest is used.
         if partial.as_ref().is_none_or(|most| most.metrics.len() < entry.metrics.len()) {
             partial = Some(entry);
         }
     }
-    quick.or(partial.map(|entry| Newest { entry, newer: None }))
+    partial.map(|entry| Newest { entry, newer: None })
 }
 
 /// The `wanted` records of the host with this name and these pseudonyms in the directories, newest first by file name; all of them are
@@ -131,7 +118,7 @@ pub fn of_machine<'a, W: FnMut(&Entry) -> bool>(
     mut wanted: W,
 ) -> impl Iterator<Item = (PathBuf, Record)> + use<'a, W> {
     let (mut files, _) = of_host(folders, &names);
-    // User-chosen names contain no time: they come last.
+    // User-chosen names contain no time, so these files come last.
     let own = files.iter().take_while(|path| host_of(&stem(path)).is_none()).count();
     files.rotate_left(own);
     let records = files.into_iter().take(MOST_PASSED_OVER).filter_map(move |path| {
@@ -163,7 +150,8 @@ pub fn of_host(folders: &[PathBuf], names: &[String]) -> (Vec<PathBuf>, usize) {
     (own, others)
 }
 
-/// The prefixes of the file names of a host's records; without host names, the prefix common to all records.
+/// The host part of the file names of a host's records, for each of its names; if it has pseudonyms, also that of
+/// redacted files.
 fn own_names(names: &[String]) -> Vec<String> {
     let redacted = names.get(1).map(|_| REDACTED.to_owned());
     let begin = |host: &String| {
@@ -177,7 +165,8 @@ fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Whether a file may belong to the host whose records have these prefixes: its name has such a prefix, or is user-chosen.
+/// Whether a file may belong to the host with these host parts: the host part of its name is one of them, or the name
+/// is user-chosen.
 fn may_be_of(path: &Path, own: &[String]) -> bool {
     host_of(&stem(path)).is_none_or(|of| own.iter().any(|own| of == own))
 }
@@ -198,22 +187,22 @@ pub fn list(folders: &[PathBuf], save: impl Fn(&Path, &str)) -> Vec<Entry> {
         let here = std::fs::canonicalize(&entry.path).ok();
         entry.labels = here.and_then(|here| labelled.get(&here)).cloned().unwrap_or_default();
     }
-    // Records of the same second have a number after their name.
+    // Records of the same second have a number at the end of their names.
     let name = |entry: &Entry| (entry.path.file_stem().map_or(0, OsStr::len), entry.path.clone());
     entries.sort_by(|a, b| b.started.cmp(&a.started).then_with(|| name(b).cmp(&name(a))));
     entries
 }
 
-/// Updates the index of a directory after a record was written, to spare the first listing from reading all files: reads a limited
-/// number of the files not yet in the index.
+/// Updates the index of a directory after a record was written: reads a limited number of the files that are not yet in
+/// the index. The first listing then does not have to read all files.
 pub fn extend_index(folder: &Path, save: impl Fn(&Path, &str)) {
     index::entries(folder, index::now(), MOST_INDEXED_AT_ONCE, Entry::read, save);
 }
 
-/// The record in a directory from an earlier import of the same output, recognized by the same content as in this JSON
-/// of a record.
+/// The record in a directory that an earlier import of the same output wrote: one with the same content as the record
+/// in `json`.
 pub fn find_same_import(folder: &Path, json: &str, save: impl Fn(&Path, &str)) -> Option<PathBuf> {
-    // Both records are compared as parsed from JSON, so that rounding affects them equally.
+    // Both records are parsed from JSON before the comparison, so that rounding affects them equally.
     let said = |record: Record| (record.machine, record.measurements, record.import);
     let new = Record::from_json(json.as_bytes()).ok()?;
     let host = new.machine.hostname.clone().unwrap_or_default();
@@ -223,7 +212,7 @@ pub fn find_same_import(folder: &Path, json: &str, save: impl Fn(&Path, &str)) -
     imported.map(|entry| entry.path).find(|path| read(path).is_some_and(|record| said(record) == new))
 }
 
-/// Files ordered by their last change, the newest first.
+/// The files by the time of their last change, newest first.
 fn by_age(files: Vec<PathBuf>) -> Vec<PathBuf> {
     let mut files: Vec<(SystemTime, PathBuf)> = files
         .into_iter()
@@ -263,7 +252,7 @@ pub fn find(folders: &[PathBuf], name: &str) -> Option<PathBuf> {
     found.or_else(|| folders.iter().filter(|_| plain).find_map(named))
 }
 
-/// Whether this is allowed as a label: it is not a path, an option or a word with another meaning.
+/// Whether a name can be used as a label: it must not be a path, an option or a word with another meaning.
 pub fn is_label(name: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || "-_.+@".contains(c);
     !name.is_empty() && name.chars().all(plain) && !name.starts_with(['-', '.'])
@@ -302,7 +291,7 @@ pub fn remove(folders: &[PathBuf], entry: &Entry) -> std::io::Result<()> {
     let links: Vec<PathBuf> =
         links.filter(|link| std::fs::canonicalize(link).is_ok_and(|target| target == here)).collect();
     std::fs::remove_file(&entry.path)?;
-    // The record may not have an HTML page.
+    // There may be no HTML page, so errors are ignored.
     let _ = std::fs::remove_file(entry.path.with_extension("html"));
     links.iter().try_for_each(std::fs::remove_file)
 }
@@ -314,12 +303,8 @@ pub fn superfluous<'a>(all: &'a [Entry], keep: usize, aliases: &Aliases) -> Vec<
     let host_of = |entry: &'a Entry| names.get(&entry.host).unwrap_or(&entry.host).as_str();
     let mut kept: HashMap<&str, usize> = HashMap::new();
     let mut stands: HashMap<&str, &'a Entry> = HashMap::new();
-    let is_short = |entry: &Entry| entry.mode == Some(RunMode::Quick);
     for entry in all.iter().filter(|entry| entry.is_whole()) {
-        let chosen = stands.entry(host_of(entry)).or_insert(entry);
-        if is_short(chosen) && !is_short(entry) {
-            *chosen = entry;
-        }
+        stands.entry(host_of(entry)).or_insert(entry);
     }
     all.iter()
         .filter(|entry| {

@@ -1,5 +1,5 @@
-//! Sentences as data: a template, declared where it is used, and the values of its placeholders. The text is generated when it is
-//! displayed. A template has a code only if program code depends on the sentence.
+//! Sentences as data: a template, declared where it is used, and the values of its placeholders. The text is generated
+//! when it is displayed. A template needs a code only if program code depends on the sentence.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -33,13 +33,13 @@ pub enum Value {
     Count(u64),
     /// A size; shown as `64 KiB`.
     Bytes(u64),
-    /// A share of 1; shown as a percentage.
+    /// A share from 0 to 1; shown as a percentage.
     Share(f64),
     /// A value in a unit; shown as `3.21 GHz`.
     Figure(f64, &'static str),
     /// A ratio; shown as `1.14×`.
     Factor(f64),
-    /// A share or a value with a known number of digits.
+    /// A share, a value or a factor, with the number of digits to show.
     Rounded(Box<Value>, usize),
     /// Another sentence, or part of a sentence.
     Sentence(Box<Text>),
@@ -119,7 +119,7 @@ impl From<Vec<Text>> for Value {
 
 #[derive(Clone, Debug)]
 enum Source {
-    /// A sentence from this program.
+    /// A sentence that this program created.
     Declared(Template, Vec<(&'static str, Value)>),
     /// A sentence from a record: its text, and its code if the record contains one.
     Read(Option<String>, String),
@@ -138,7 +138,7 @@ impl Text {
         Self(Box::new(Source::Declared(template, values)))
     }
 
-    /// A sentence from a record, with its code, if any.
+    /// A sentence from a record, with its code if it has one.
     pub fn read(code: Option<String>, words: String) -> Self {
         Self(Box::new(Source::Read(code, words)))
     }
@@ -163,7 +163,7 @@ impl Text {
         }
     }
 
-    /// The sentence's code, if any; for several sentences, the code of the first.
+    /// The sentence's code, if it has one; for several sentences, the code of the first.
     pub fn code(&self) -> Option<&str> {
         match self.0.as_ref() {
             Source::Declared(template, _) => Some(template.code).filter(|code| !code.is_empty()),
@@ -180,9 +180,8 @@ impl Text {
         }
     }
 
-    /// Whether the sentence was created from this
-    /// template. Records of version 0.1 have no codes: for these, the text is compared with the template's
-    /// text before the first placeholder, which has not changed.
+    /// Whether the sentence was created from this template. Records of version 0.1 have no codes: their text is
+    /// compared with the part of the template before the first placeholder, which has not changed since.
     pub fn is(&self, template: &Template) -> bool {
         match self.0.as_ref() {
             Source::Declared(own, _) => own == template,
@@ -237,7 +236,7 @@ impl fmt::Display for Text {
     }
 }
 
-/// Equal if the displayed texts are equal.
+/// Two texts are equal if they are displayed identically.
 impl PartialEq for Text {
     fn eq(&self, other: &Self) -> bool {
         self.to_string() == other.to_string()
@@ -297,20 +296,19 @@ impl From<&str> for Text {
     }
 }
 
-/// A sentence: `text!("SMT is off on {cpus}", cpus = list)`, with a code before the text if tests or other programs need one:
-/// `text!("siblings-off", "SMT is off on {cpus}", cpus = list)`, or from a separately declared template, which program
-/// code can test for: `text!(SIBLINGS_OFF, cpus =
-/// list)`. If the text is in the call, a placeholder without a value or a value without a placeholder does not
-/// compile. A placeholder without an explicit value uses the variable of the same
-/// name: `text!("SMT is off on {cpus}")`; for a separately declared
-/// template, a bare name does the same: `text!(SIBLINGS_OFF, cpus)`.
+/// A sentence: `text!("SMT is off on {cpus}", cpus = list)`, with a code before the text if tests or other programs
+/// need one: `text!("siblings-off", "SMT is off on {cpus}", cpus = list)`, or from a separately declared template,
+/// which program code can test for: `text!(SIBLINGS_OFF, cpus = list)`. If the call contains the text, a placeholder
+/// without a value or a value without a placeholder is a compile-time error. A placeholder without an explicit value
+/// uses the variable of the same name: `text!("SMT is off on {cpus}")`; for a separately declared template, a bare name
+/// does the same: `text!(SIBLINGS_OFF, cpus)`.
 #[macro_export]
 macro_rules! text {
     // The value of a placeholder: the expression, or the variable of the same name.
     (@value $name:ident) => { $crate::text::Value::from($name) };
     (@value $name:ident $value:expr) => { $crate::text::Value::from($value) };
     (@all $code:literal, $words:literal $(, $name:ident $(= $value:expr)?)* $(,)?) => {{
-        // Checks the placeholders against the names.
+        // The compiler checks here that placeholders and names match.
         if false {
             let _ = ::std::format_args!($words $(, $name = "")*);
         }

@@ -1,5 +1,5 @@
-//! Alternating commands: the differences between their times, and the results of each command. Types only; the `diagnose` crate
-//! computes the values.
+//! Alternating commands: the differences between their times, and the results of each command. This module contains
+//! only the types; the `diagnose` crate computes the values.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,8 +15,8 @@ use crate::text::Text;
 pub struct Turns {
     /// The commands, in the user's order; the others are compared with the first.
     pub commands: Vec<CommandInTurn>,
-    /// The difference caused only by noise, as a share: each command compared with itself in consecutive
-    /// runs. Absent if there are too few runs.
+    /// The difference that noise alone causes, as a share, determined by comparing consecutive runs of the same
+    /// command. Absent if there are too few runs.
     pub floor: Option<f64>,
     /// The noise in words.
     pub floor_says: Option<Text>,
@@ -30,7 +30,7 @@ pub struct CommandInTurn {
     pub workload: String,
     /// What limited the command.
     pub bound: Option<Bound>,
-    /// The comparison with the first command; absent for the first itself, and if no round has both times.
+    /// The comparison with the first command; absent for the first command itself, or if no round has both times.
     pub against_first: Option<AgainstFirst>,
 }
 
@@ -51,7 +51,8 @@ pub struct AgainstFirst {
     pub slower: Option<bool>,
     /// The comparison in words.
     pub says: Text,
-    /// Other differences, one sentence each: the use of the time, and counted events. Only if a difference is resolved.
+    /// Other differences, one sentence each: how the time was used, and counted events. Empty if no difference is
+    /// resolved.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub explained: Vec<Text>,
 }

@@ -25,17 +25,17 @@ impl Unavailable {
         self
     }
 
-    /// Coverage of `what`: impossible here.
+    /// The coverage entry for `what`, which is impossible here.
     pub fn into_impossible(self, what: impl Into<String>) -> Coverage {
         Coverage { remedy: self.remedy, ..Coverage::impossible(what, self.reason) }
     }
 
-    /// Coverage of `what`: partly missing.
+    /// The coverage entry for `what`, which is partly missing.
     pub fn into_degraded(self, what: impl Into<String>) -> Coverage {
         Coverage { remedy: self.remedy, ..Coverage::degraded(what, self.reason) }
     }
 
-    /// Coverage of `what`: skipped.
+    /// The coverage entry for `what`, which was skipped.
     pub fn into_skipped(self, what: impl Into<String>) -> Coverage {
         Coverage { remedy: self.remedy, ..Coverage::skipped(what, self.reason) }
     }

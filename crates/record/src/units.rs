@@ -53,7 +53,8 @@ pub fn thousands(value: f64) -> String {
 /// Significant digits of a value of unknown precision.
 const DIGITS: usize = 3;
 
-/// The number of digits justified by the interval of a value, at least two: the last digit varies within the interval.
+/// The number of digits that the interval of a value justifies, at least two; three without an interval. The last digit
+/// varies within the interval.
 pub fn digits_within(value: f64, interval: Option<(f64, f64)>) -> usize {
     let half = interval.map_or(0.0, |(low, high)| (high - low).abs() / 2.0);
     if !(half.is_finite() && half > 0.0 && value.is_finite() && value != 0.0) {
@@ -107,7 +108,7 @@ fn significant_to(value: f64, digits: usize) -> String {
     }
     let after = digits as f64 - 1.0 - (size / (1.0 - 0.5 * 10f64.powi(-(digits as i32)))).log10().floor();
     let decimals = after.clamp(0.0, 12.0) as usize;
-    // Digits of a whole number are omitted if fewer than three are known.
+    // Unknown digits of a whole number are replaced by zeros if fewer than three digits are known.
     let scale = 10f64.powf(-after.min(0.0));
     let value = if digits < DIGITS && after < 0.0 { (value / scale).round() * scale } else { value };
     let text = format!("{value:.decimals$}");
@@ -136,7 +137,7 @@ pub fn bytes(value: u64) -> String {
     format!("{value} B")
 }
 
-/// A share as a percentage: `3.2 %`; below a tenth of a percent `< 0.1 %`.
+/// A share as a percentage: `3.2 %`, or `< 0.1 %` if it is below a tenth of a percent.
 pub fn percent(share: f64) -> String {
     percent_to(share, DIGITS)
 }
@@ -163,7 +164,8 @@ pub fn is_negligible(share: f64) -> bool {
     share.abs() < LEAST
 }
 
-/// An upper bound or a precision, for texts that already contain `<` or `±`: at least `< 0.1 %`, `±0.1 %`.
+/// An upper bound or a precision for texts that already contain `<` or `±`, limited so that they show at least `< 0.1
+/// %` or `±0.1 %`.
 pub fn bound(share: f64) -> f64 {
     share.max(LEAST)
 }

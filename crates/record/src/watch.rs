@@ -1,5 +1,5 @@
-//! A recording: `linespeed live --output`. At most a few hundred moments are saved, whatever the recording's length; their sums
-//! are exact.
+//! A recording: `linespeed live --output`. However long the recording is, at most a few hundred moments are saved;
+//! their sums are exact.
 
 mod merge;
 
@@ -11,11 +11,11 @@ use crate::diagnosis::{Bound, BoundBy};
 use crate::live::{Interval, Process, Thread};
 use crate::text::Text;
 
-/// Maximum number of saved moments; beyond it, adjacent moments are merged. With one interval per second, a recording of one hour has
-/// moments of eight seconds.
+/// Maximum number of saved moments; if there are more, adjacent moments are merged. A recording of one hour with one
+/// interval per second has moments of eight seconds.
 const MOST_MOMENTS: usize = 600;
-/// Maximum number of processes and threads whose time is summed over the recording (those with the least time are left out), and maximum
-/// number per moment.
+/// Maximum number of processes and threads whose time is summed over the recording (those with the least time are left
+/// out), and maximum number of processes per moment.
 const MOST_SUMMED: usize = 64;
 const MOST_OF_A_MOMENT: usize = 3;
 
@@ -34,15 +34,17 @@ pub struct Watch {
     pub verdicts: Vec<Held>,
     /// The moments in chronological order.
     pub moments: Vec<Moment>,
-    /// The processes with the most CPU time over the whole recording, s: the sums over the busiest of each interval.
+    /// The processes with the most CPU time over the entire recording. Their times are sums over the intervals in which
+    /// they were among the busiest.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub processes: Vec<Process>,
-    /// The threads of the selected processes with the most CPU time over the whole recording.
+    /// The threads of the selected processes with the most CPU time over the entire recording.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<Thread>,
     /// The ceilings on which the verdicts are based.
     pub ceilings: Ceilings,
-    /// Latency of the memory probe before the recording, ns, if no record contained its unloaded latency.
+    /// Latency that the memory probe measured at the start, ns; present only if no record contained the latency without
+    /// load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calibrated_ns: Option<f64>,
 }
@@ -86,13 +88,13 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// The verdict that held longest.
+    /// The verdict with the longest total time.
     pub fn bound_by(&self) -> Option<&BoundBy> {
         self.verdicts.first().map(|held| &held.by)
     }
 }
 
-/// Adds up the time of each verdict and sorts them, longest first; ties keep order.
+/// Adds up the time of each verdict and sorts the verdicts, longest first; verdicts with equal times keep their order.
 pub fn add_verdicts(all: &mut Vec<Held>, more: &[Held]) {
     for held in more {
         match all.iter_mut().find(|one| one.by == held.by) {
@@ -141,7 +143,7 @@ impl Watch {
         self.moments.iter().map(|moment| moment.interval.seconds).sum()
     }
 
-    /// Seconds of intervals with a verdict.
+    /// The total length of the intervals with a verdict, s.
     pub fn judged_seconds(&self) -> f64 {
         self.verdicts.iter().map(|held| held.seconds).sum()
     }
@@ -164,7 +166,7 @@ impl Moment {
         let (here, there) = (self.longest(), next.longest());
         self.intervals += next.intervals;
         add_verdicts(&mut self.verdicts, &next.verdicts);
-        // Keep the sentence for an interval with the verdict that held longest.
+        // Keep the sentence for an interval with the verdict that has the longest total time.
         let of_next =
             self.bound_by() == next.bound_by() && (self.bound_by() != first.as_ref() || there > here);
         if of_next && next.said.is_some() {

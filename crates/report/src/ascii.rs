@@ -1,9 +1,9 @@
-//! Text for ASCII-only terminals (`LC_ALL=C`, `TERM=dumb`): replacements keep the number of characters, so that columns stay aligned; wider
-//! replacements are made before the layout.
+//! Converts text for ASCII-only terminals (`LC_ALL=C`, `TERM=dumb`). Replacements keep the width of the text, so that
+//! columns stay aligned; wider replacements are made before the layout.
 
 use unicode_width::UnicodeWidthChar;
 
-/// The text with other characters replaced by ASCII characters, one per column, or two if one would be ambiguous.
+/// The text with all other characters replaced: by one ASCII character per column, or by two if one would be ambiguous.
 pub fn to_ascii(text: &str) -> String {
     let columns = |c: char| c.width().unwrap_or(1);
     two_signs(text)
@@ -12,7 +12,8 @@ pub fn to_ascii(text: &str) -> String {
         .collect()
 }
 
-/// The text in which only characters that need two ASCII characters are replaced, before the layout: `±` is not `~`, which reads as "about".
+/// Replaces only the characters that need two ASCII characters, before the layout: `±` becomes `+-`, because `~` would
+/// read as "about".
 pub(crate) fn two_signs(text: &str) -> String {
     text.replace('±', "+-")
 }

@@ -1,4 +1,4 @@
-//! A reference machine's record with the claims of its documents, for programs.
+//! The record of a reference machine with the claims of its documents, as JSON for programs.
 
 use std::io;
 

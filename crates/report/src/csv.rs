@@ -16,7 +16,7 @@ use record::{Better, Comparison, Labels, Measurement, Record, Watch};
 use crate::contents::watch::{highest_latency, probed_clock};
 use crate::table::{Field, Table};
 
-/// One line per item, below the field names.
+/// A line with the field names, followed by one line per item.
 fn items<T>(fields: &[Field<T>], all: impl IntoIterator<Item = T>) -> String {
     let mut lines = Table::with_fields("", None, fields);
     all.into_iter().for_each(|one| lines.item(fields, &one));
@@ -37,7 +37,7 @@ impl Compared<'_> {
         self.cell.change.as_ref()
     }
 
-    /// The verdict in one word, and its share.
+    /// The verdict in one word, with the share that is lost or, if the difference is not resolved, its upper bound.
     fn verdict(&self) -> (&'static str, Option<f64>) {
         match &self.cell.verdict {
             Some(Verdict::Costs { share, .. }) => ("costs", Some(*share)),
@@ -141,7 +141,7 @@ pub fn record(record: &Record) -> String {
     }
 }
 
-/// Every result of several records, with the machine, the start of the run and the place of each result: many records form one table.
+/// Every result of several records in one table, with the machine, the start of the run and the place of each result.
 pub fn records(records: &[Record]) -> String {
     let fields: [Field<(&Record, &Measurement)>; 17] = [
         ("machine", |(record, _)| record.machine.hostname.clone().unwrap_or_default()),
@@ -215,7 +215,7 @@ fn name_column(line: &Line, taken: &mut HashSet<String>) -> String {
     free.into_iter().find(|name| taken.insert(name.clone())).unwrap_or_default()
 }
 
-/// A place: `cpu=0;page=4KiB`, its labels by their names.
+/// A place as a list of its labels: `cpu=0;page=4KiB`.
 fn places(labels: &Labels) -> String {
     labels.0.iter().map(|(name, key)| format!("{name}={key}")).collect::<Vec<_>>().join(";")
 }

@@ -7,8 +7,8 @@
 
 use record::{Label, Measurement, Record, detail, metrics};
 
-/// Number of histogram rows, one per microsecond; longer latencies are counted as overflow. cyclictest's users specify
-/// 100 to 1000 (`-h`).
+/// Number of histogram rows, one per microsecond; longer latencies are counted as overflow. Users of cyclictest typically specify 100 to
+/// 1000 rows (`-h`).
 const ROWS: usize = 1000;
 
 /// The measurements that cyclictest would have made: uncorrected, with idle states disabled, and with the real-time policy if
@@ -36,7 +36,7 @@ fn us(ns: f64) -> u64 {
     if ns.is_finite() && ns > 0.0 { (ns / 1000.0) as u64 } else { 0 }
 }
 
-/// The requested formats; `None` if none was requested, or if the record has no wake-up latency.
+/// The report in the requested formats; `None` if none was requested, or if the record has no wake-up latency.
 pub fn forms(record: &Record, as_lines: bool, as_histogram: bool) -> Option<String> {
     let lines = as_lines.then(|| lines(record)).flatten();
     let histogram = as_histogram.then(|| histogram(record)).flatten();

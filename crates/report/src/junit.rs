@@ -9,8 +9,8 @@ use record::gate::{Gate, Held, Outcome};
 
 use crate::contents::gate::reason;
 
-/// One suite per record or command, named by `suite` from its number; one test per result: failed if the gate fails it, skipped if it is too
-/// noisy to decide.
+/// One suite per record or command, which `suite` names from its number, with one test per result. A test fails if the gate fails the
+/// result, and is skipped if the result is too noisy for a decision.
 pub fn report(gate: &Gate, suite: impl Fn(usize) -> String) -> String {
     let subjects: BTreeSet<usize> = gate.held.iter().map(|held| held.subject).collect();
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
@@ -27,7 +27,7 @@ pub fn report(gate: &Gate, suite: impl Fn(usize) -> String) -> String {
     xml
 }
 
-/// The report if nothing could be compared, and why.
+/// The report if nothing could be compared, with the reason.
 pub fn error(why: &str) -> String {
     let (counts, why) = ("tests=\"1\" failures=\"0\" skipped=\"0\" errors=\"1\"", escape(why));
     format!(

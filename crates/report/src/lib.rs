@@ -1,5 +1,5 @@
-//! Displays a record: terminal text, an HTML page, and the formats of cyclictest. Pure functions of a [`record::Record`] with its diagnosis:
-//! all printed data is in the record, and nothing is computed that belongs in a record.
+//! Displays a record as terminal text, as an HTML page, or in cyclictest's formats. The functions are pure functions of a
+//! [`record::Record`] with its diagnosis: all printed data comes from the record, and values that belong in a record are not computed here.
 //!
 //! The contents of a report are in `contents`, independent of the output format; `terminal` and `page` only lay them out. Measurements are
 //! data, so unknown metrics are also printed, as a table.

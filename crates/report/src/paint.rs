@@ -73,7 +73,7 @@ impl Span {
     }
 }
 
-/// A line of pieces as written to the terminal, without trailing spaces.
+/// A line of pieces in the form written to the terminal, without trailing spaces.
 pub(crate) fn render(spans: &[Span], color: bool) -> String {
     let kept = spans.iter().rposition(|span| !span.text.trim_end().is_empty()).map_or(0, |last| last + 1);
     let mut line = String::new();

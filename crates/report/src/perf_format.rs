@@ -1,10 +1,10 @@
 //! The counts of a command in the format of `perf stat`, so that scripts for perf's output work: the human-readable layout, and the
 //! layout for programs (`-x`).
 //!
-//! From tools/perf/util/stat-display.c: a value in 18 columns (milliseconds with two digits and the unit), the event in
-//! 32, `#` and its metric; `<not supported>` and `<not counted>` right-aligned in 18; `( +-  x% )` of several runs is
-//! the standard error of the mean; `(83.33%)` is the share of time that the event was counted. With `-x`: value, unit,
-//! event, deviation of several runs, time counted in ns, its share in percent, metric, unit of the metric.
+//! From tools/perf/util/stat-display.c: a value in 18 columns (milliseconds with two decimals and the unit), the event in 32 columns, then
+//! `#` and the metric; `<not supported>` and `<not counted>` are right-aligned in 18 columns; `( +-  x% )`, printed for several runs, is
+//! the standard error of the mean; `(83.33%)` is the share of time in which the event was counted. With `-x`: value, unit, event, deviation
+//! of several runs, counted time in ns, the counted share of the time in percent, metric, unit of the metric.
 
 use record::metrics::USUAL_EVENTS;
 use record::{Coverage, Label, Measurement, Record, detail};
@@ -19,7 +19,7 @@ const HARDWARE: [&str; 4] = ["cycles", "instructions", "branches", "branch-misse
 /// One line: an event with its count, or the reason why there is none.
 type Row<'a> = (&'a str, Result<&'a Measurement, &'static str>);
 
-/// The lines; the usual events come first.
+/// The lines, with the usual events first.
 fn rows(record: &Record) -> Vec<Row<'_>> {
     let counted = figures(record, record::metrics::COUNTER_COUNT).filter(|m| m.summary.n > 0);
     let counted = counted.filter_map(|m| Some((m.labels.word(Label::Event)?, Ok(m))));
@@ -43,7 +43,7 @@ fn rows(record: &Record) -> Vec<Row<'_>> {
     rows
 }
 
-/// The sum for perf's means: perf prints the mean of several runs.
+/// The value to print: like perf, the mean of several runs.
 fn mean(m: &Measurement) -> f64 {
     m.summary.mean.unwrap_or(m.summary.median)
 }
@@ -57,7 +57,7 @@ fn coverage(m: &Measurement) -> f64 {
     m.detail.get(detail::COVERAGE).unwrap_or(1.0)
 }
 
-/// The name with perf's modifier.
+/// The event's name with perf's modifier.
 fn name(event: &str, m: &Measurement) -> String {
     if m.detail.get(detail::MODE) == Some("user") { format!("{event}:u") } else { event.to_owned() }
 }
@@ -92,7 +92,7 @@ fn metric(record: &Record, event: &str, value: f64) -> Option<(String, &'static 
         "stalled-cycles-frontend" => percent("cycles", "frontend cycles idle"),
         "stalled-cycles-backend" => percent("cycles", "backend cycles idle"),
         _ => {
-            // Per second of CPU time: the value is per ns of task-clock.
+            // The rate per second of CPU time; `task-clock` is in ns.
             let rate = value / of("task-clock")? * 1e9;
             Some(match rate {
                 rate if rate >= 1e9 => (format!("{:.3}", rate / 1e9), "G/sec"),

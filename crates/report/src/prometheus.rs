@@ -15,24 +15,24 @@ pub use check::check;
 pub use live::interval;
 pub use record::record;
 
-/// The help text of each name that is not a result of a record.
+/// The help text of each metric that is not a result of a record.
 const HELP: &str = include_str!("prometheus/help.txt");
 
-/// A text under construction; names lack the prefix `linespeed_`.
+/// The text under construction; names are stored without the prefix `linespeed_`.
 #[derive(Default)]
 struct Exposition {
     families: BTreeMap<String, Family>,
 }
 
-/// All series of a name.
+/// All series with the same name.
 struct Family {
     help: String,
-    /// The values, by their labels as written.
+    /// The values, keyed by their labels as written in the output.
     series: BTreeMap<String, f64>,
 }
 
 impl Exposition {
-    /// Adds the known values of a name in `HELP`, each with its own value of this label.
+    /// Adds the known values of a metric from `HELP`, one for each value of the label.
     fn add<Of: ToString, Value: Into<Option<f64>>>(
         &mut self,
         name: &str,
@@ -44,13 +44,12 @@ impl Exposition {
         }
     }
 
-    /// Adds a value of a name in `HELP` without labels, if it is known.
+    /// Adds the value of a metric from `HELP` that has no labels, if the value is known.
     fn one(&mut self, name: &str, value: impl Into<Option<f64>>) {
         self.explain(name, help(name), Vec::<(&str, String)>::new(), value);
     }
 
-    /// Adds a value of a name with its labels; values that are not numbers are omitted, and the first value
-    /// of duplicate labels is used.
+    /// Adds a value of a metric with its labels. Values that are not numbers are omitted; if labels occur twice, the first value is used.
     fn explain<Label: ToString>(
         &mut self,
         name: &str,
@@ -83,7 +82,7 @@ impl Exposition {
     }
 }
 
-/// The description of a name, from `HELP`.
+/// The description of a metric, from `HELP`.
 fn help(name: &str) -> &'static str {
     HELP.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')).unwrap_or_default()
 }

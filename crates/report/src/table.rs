@@ -33,7 +33,7 @@ pub enum Weight {
     Better,
 }
 
-/// A column of a table of items: its heading, with the marks of [`Table::new`], and its value for an item.
+/// A column of a table of items: its heading, with the marks of [`Table::new`], and the function that returns its value for an item.
 pub type Field<T> = (&'static str, fn(&T) -> String);
 
 /// A table.
@@ -51,7 +51,7 @@ pub struct Table {
     pub notes: Vec<String>,
     /// Notes on the whole table, below it.
     pub remarks: Vec<String>,
-    /// How each row is highlighted; rows beyond its end are plain.
+    /// How each row is highlighted; rows beyond the end of this list are plain.
     pub weights: Vec<Weight>,
     /// The results that the table shows or counts in a remark.
     pub(crate) shown: Shown,
@@ -111,7 +111,7 @@ impl Table {
         }
     }
 
-    /// The first `most` of all; if there are more, a remark shows the total.
+    /// The first `most` items of `all`; if there are more, a remark shows the total.
     pub fn first<T>(&mut self, mut all: Vec<T>, most: usize) -> Vec<T> {
         if all.len() > most {
             self.note(&format!("the first {most} of {}; the record contains all", all.len()));
@@ -129,7 +129,7 @@ impl Table {
         self.references.push(std::mem::take(&mut self.pending));
     }
 
-    /// Notes that the table shows this result, or counts it in a remark.
+    /// Records that the table shows this result, or counts it in a remark.
     pub fn tells(&mut self, m: &Measurement) {
         self.shown.add(m);
         for marked in &m.marks {
@@ -137,7 +137,7 @@ impl Table {
         }
     }
 
-    /// The reason for unreliable results, if it is not the width of their interval.
+    /// Sets the reason why results are unreliable, if it is not the width of their interval.
     pub fn explain_mark(&mut self, why: impl std::fmt::Display) {
         self.marked_because = Some(format!("{}: {why}", MARK.trim_start()));
     }
@@ -185,7 +185,7 @@ impl Table {
         self
     }
 
-    /// The finished table without notes and their numbers; the meaning of a mark stays.
+    /// The finished table without notes and their numbers; the explanation of the mark is kept.
     pub fn without_notes(mut self) -> Self {
         self.references.clear();
         let mut finished = self.finished();
@@ -194,7 +194,7 @@ impl Table {
         finished
     }
 
-    /// The meaning of the mark, if a result has one.
+    /// The meaning of the mark, if any result has this mark.
     fn meaning_of_mark(&self) -> Option<String> {
         let marked = self.rows.iter().flatten().any(|cell| cell.ends_with(MARK));
         marked.then(|| self.marked_because.clone().unwrap_or_else(|| MARKED.to_owned()))
@@ -225,7 +225,7 @@ impl Table {
         }
     }
 
-    /// Adds a note about the whole table below it, once.
+    /// Adds a note on the whole table below it, unless the table already has this note.
     pub fn note(&mut self, text: &str) {
         if !self.remarks.iter().any(|remark| remark == text) {
             self.remarks.push(text.to_owned());

@@ -68,17 +68,17 @@ pub fn width(text: &str) -> usize {
     text.width().max(text.chars().map(|c| c.width().unwrap_or(1)).sum())
 }
 
-/// The text in exactly `columns`: padded with spaces on the right, never truncated.
+/// The text, padded with spaces on the right to a width of `columns`, but never truncated.
 pub(crate) fn pad_right(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
-/// The text in exactly `columns`: padded with spaces on the left, never truncated.
+/// The text, padded with spaces on the left to a width of `columns`, but never truncated.
 pub(crate) fn pad_left(text: &str, columns: usize) -> String {
     format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
-/// The text truncated to `columns`, with `…` at the end if so.
+/// The text, truncated to `columns` if it is too long; a truncated text ends in `…`.
 pub fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -115,7 +115,7 @@ pub(crate) fn shorten(text: &str, columns: usize, most: usize) -> String {
     let lines = wrap(text, columns);
     let counted = [';', ','].into_iter().flat_map(|sign| {
         let ends = item_ends(text, sign).into_iter().rev().zip(1..);
-        // A long list is not wrapped once for each of its items.
+        // Items far beyond the available room are skipped, so that a long list is not wrapped once per item.
         let near = ends.skip_while(move |(end, _)| *end > most.saturating_mul(columns).saturating_mul(4));
         near.map(move |(end, left): (usize, usize)| format!("{}{sign} {left} more", &text[..end]))
     });
@@ -126,7 +126,7 @@ pub(crate) fn shorten(text: &str, columns: usize, most: usize) -> String {
     }
     match lines.get(..most) {
         Some([whole @ .., last]) if lines.len() > most => {
-            // A word that is too long already spans several lines.
+            // The added spaces make the last line too long, so that it is always truncated and ends in `…`.
             let last = cut_words(&format!("{last}{}", " ".repeat(columns)), columns);
             whole.iter().map(String::as_str).chain([last.as_str()]).collect::<Vec<_>>().join(" ")
         }
@@ -176,7 +176,7 @@ pub(crate) fn range(low: &str, high: &str) -> String {
     }
 }
 
-/// `4.4 GHz` instead of `4.40 GHz`: a result without trailing zeros.
+/// A result without trailing zeros: `4.4 GHz` instead of `4.40 GHz`.
 pub(crate) fn without_zeros(figure: &str) -> String {
     match figure.split_once(' ') {
         Some((number, unit)) if number.contains('.') => {
@@ -212,9 +212,9 @@ pub(crate) fn keep_units(text: &str) -> String {
     kept
 }
 
-/// The text in lines of at most `columns`: broken at spaces, but not between a value and its unit; a word too long for a line is broken after a
-/// comma or a slash if possible, otherwise after a hyphen or an equals sign (a number in two halves would be two numbers), otherwise anywhere.
-/// Never empty.
+/// The text in lines of at most `columns`, broken at spaces, but not between a value and its unit. A word that is too long for a line is
+/// broken after a comma, a slash or a bar if possible, otherwise after a hyphen, an underscore or an equals sign, and elsewhere only as a
+/// last resort, because a number in two halves would look like two numbers. The result is never empty.
 pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(2);
     let spaced = || text.starts_with(' ') || text.ends_with(' ') || text.contains("  ");

@@ -1,5 +1,5 @@
-//! The output of a command, as a [`View`] that the command builds from its data. Lines, lists and tables are drawn on a [`Screen`], which lays them out for a
-//! terminal or as Markdown; pages, CSV and JSON are generated from the same data.
+//! The output of a command: a [`View`] that the command builds from its data. Lines, lists and tables are drawn on a [`Screen`], which lays
+//! them out for a terminal or as Markdown. Pages, CSV and JSON are generated from the same data.
 
 use std::io;
 use std::path::Path;
@@ -54,7 +54,7 @@ type Make<'a> = Option<Box<dyn Fn() -> io::Result<String> + 'a>>;
 /// The output of a command, in each of its formats.
 pub struct View<'a> {
     draw: Box<dyn Fn(&mut Screen) + 'a>,
-    /// Whether the report is a format requested by name, such as cyclictest's lines.
+    /// Whether the report is in a format requested by name, such as cyclictest's lines.
     asked_for: bool,
     json: Make<'a>,
     csv: Make<'a>,
@@ -69,7 +69,7 @@ impl<'a> View<'a> {
         Self { draw, asked_for: false, json: None, csv: None, page: None, prometheus: None }
     }
 
-    /// A record with its report. `shown_by` is the name that `linespeed show` accepts for the record later, if known.
+    /// A record with its report. `shown_by`: the name that `linespeed show` accepts for the record, if known.
     pub fn of_record(record: &'a Record, shown_by: Option<String>, draw: impl Fn(&mut Screen) + 'a) -> Self {
         Self::new(draw)
             .with_json(|| record.to_json())
@@ -78,12 +78,12 @@ impl<'a> View<'a> {
             .with_prometheus(|| crate::prometheus::record(record))
     }
 
-    /// Whether the report is a format requested by name, which is printed even if reports are not.
+    /// Sets whether the report is in a format requested by name. Such a report is printed even if other reports are not.
     pub fn with_report_asked_for(self, asked_for: bool) -> Self {
         Self { asked_for, ..self }
     }
 
-    /// Whether the report is a format requested by name.
+    /// Whether the report is in a format requested by name.
     pub fn is_report_asked_for(&self) -> bool {
         self.asked_for
     }

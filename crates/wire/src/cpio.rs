@@ -1,7 +1,7 @@
 //! Writes a cpio archive in the format that the kernel unpacks as its initial file system (`newc`); see "initramfs buffer
 //! format" in the kernel's documentation (driver-api/early-userspace).
 
-/// The type of an entry: the file type bits of `st_mode`.
+/// The types of entries, as the file type bits of `st_mode`.
 const DIRECTORY: u32 = 0o040_000;
 const CHARACTER_DEVICE: u32 = 0o020_000;
 const REGULAR: u32 = 0o100_000;
@@ -21,7 +21,7 @@ pub struct Archive {
 /// An entry that the format cannot represent.
 #[derive(Debug, PartialEq, Eq)]
 pub enum TooLong {
-    /// The file has 4 GiB or more: sizes are 32 bits.
+    /// The file is 4 GiB or larger, but the format stores sizes in 32 bits.
     File(String),
     /// The kernel rejects names of PATH_MAX (4096) bytes or more.
     Name(String),
@@ -76,9 +76,8 @@ impl Archive {
         let size = u32::try_from(contents.len()).map_err(|_| TooLong::File(path.to_owned()))?;
         self.entries += 1;
         let links = if mode & DIRECTORY != 0 { 2 } else { 1 };
-        // inode, mode, uid, gid, links, mtime, size, major, minor of its file system, of the device, name, check.
-        // Entries with the same inode number and several links would be treated as one file, so each has its own
-        // number.
+        // The fields are inode, mode, uid, gid, links, mtime, size, major and minor of the file system, major and minor of the device, name
+        // length, checksum. Entries with the same inode number and several links would be treated as one file, so each has its own number.
         let name = path.len() as u32 + 1;
         let fields = [self.entries, mode, 0, 0, links, 0, size, 0, 0, device.0, device.1, name, 0];
         self.bytes.extend(b"070701");

@@ -3,9 +3,9 @@
 
 /// The beginning of a frame. This sequence does not occur in text: its first byte is invalid in UTF-8.
 const MAGIC: [u8; 4] = [0xff, b'L', b'S', b'1'];
-/// Magic, kind, sequence number, length.
+/// Length of the header: magic, kind, sequence number, payload length.
 const HEAD: usize = 4 + 1 + 4 + 4;
-/// The checksum after the payload.
+/// Length of the checksum after the payload.
 const TAIL: usize = 4;
 /// Maximum bytes per frame: a corrupt length loses at most this much of the stream.
 pub const LARGEST: usize = 4096;
@@ -39,7 +39,7 @@ pub struct Frame {
     pub payload: Vec<u8>,
 }
 
-/// Splits a payload into frames numbered from `number`, which is advanced to the next free number. An empty payload is one frame.
+/// Splits a payload into frames numbered from `number`, which is advanced to the next free number. An empty payload becomes one frame.
 pub fn encode(kind: Kind, number: &mut u32, payload: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(payload.len() + HEAD + TAIL);
     let mut rest = payload;
@@ -70,7 +70,7 @@ pub struct Reader {
     noise: Vec<u8>,
 }
 
-/// Maximum bytes between frames that are saved for display.
+/// Maximum number of bytes outside frames that are saved for display.
 const NOISE_KEPT: usize = 4096;
 
 impl Reader {
@@ -87,7 +87,7 @@ impl Reader {
         while at < self.pending.len() {
             match read(&self.pending[at..]) {
                 Read::Frame(frame, used) => {
-                    // A number below the expected one belongs to a frame of another stream: no loss is known.
+                    // A number below the expected one belongs to a frame of another stream, so it does not indicate a loss.
                     self.lost = self.lost.saturating_add(frame.number.saturating_sub(self.expected));
                     self.expected = frame.number.wrapping_add(1);
                     frames.push(frame);
@@ -106,7 +106,7 @@ impl Reader {
         frames
     }
 
-    /// Frames that did not arrive intact.
+    /// Number of frames that did not arrive intact.
     pub fn lost(&self) -> u32 {
         self.lost
     }
@@ -146,8 +146,8 @@ fn read(bytes: &[u8]) -> Read {
     Read::Frame(Frame { kind, number: word(5), payload: bytes[HEAD..end].to_vec() }, end + TAIL)
 }
 
-/// CRC-32 as in Ethernet and zip (reflected polynomial 0xEDB88320), one bit at a time: data from a serial port and the code of a routine are
-/// small.
+/// CRC-32 as in Ethernet and zip (reflected polynomial 0xEDB88320), computed one bit at a time, which is fast enough for the data on a
+/// serial port and for the code of a routine.
 pub fn crc32(bytes: &[u8]) -> u32 {
     let step = |crc: u32| if crc & 1 == 1 { (crc >> 1) ^ 0xedb8_8320 } else { crc >> 1 };
     !bytes.iter().fold(u32::MAX, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), |crc, _| step(crc)))

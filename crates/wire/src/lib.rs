@@ -12,8 +12,8 @@ pub use cpio::{Archive, TooLong, first_file_system};
 pub use frame::{Frame, Kind, LARGEST, Reader, crc32, encode};
 pub use orders::Orders;
 
-/// The path of the program's record in the machine.
+/// The path of the program's record in the virtual machine.
 pub const RECORD: &str = "/record.json";
 
-/// Replaces linespeed's arguments: the machine counts primes as requested by the host over the serial port.
+/// Passed instead of linespeed's arguments: the machine then counts primes, as requested by the host over the serial port.
 pub const COUNT: &str = "count-primes";

@@ -1,8 +1,7 @@
-//! Instructions for a machine of the lab, on the kernel command line:
+//! Instructions for a lab machine, on the kernel command line:
 //! `linespeed.args=run,numa,--quick linespeed.channel=ttyS1 linespeed.offline=2,3 linespeed.emulated`.
 //!
-//! The kernel treats names with a dot as module parameters and does not pass them to init, which reads them from
-//! `/proc/cmdline`.
+//! The kernel treats names with a dot as module parameters and does not pass them to init, so init reads them from `/proc/cmdline`.
 
 /// The instructions for the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,7 +23,7 @@ const OFFLINE: &str = "linespeed.offline";
 const EMULATED: &str = "linespeed.emulated";
 
 impl Orders {
-    /// Formats the orders as parameters for the kernel command line.
+    /// Formats the instructions as parameters for the kernel command line.
     pub fn parameters(&self) -> String {
         let arguments: Vec<String> = self.arguments.iter().map(|argument| encode(argument)).collect();
         // An empty list of arguments differs from one empty argument.
@@ -42,7 +41,7 @@ impl Orders {
         text
     }
 
-    /// Parses orders from the kernel command line.
+    /// Parses the instructions on the kernel command line.
     ///
     /// # Errors
     ///

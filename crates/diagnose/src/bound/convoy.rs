@@ -8,22 +8,22 @@ use record::command_run::LockWaits;
 
 use super::Facts;
 
-/// Minimum number of samples to decide whether more than one thread was ever runnable.
+/// Minimum number of samples needed to decide whether more than one thread was ever runnable.
 pub(super) const FEW_LOOKS: f64 = 5.0;
 /// Minimum average number of threads that wait for a lock between runs; fewer threads are not a convoy.
 const LEAST_WAITERS: f64 = 0.3;
-/// Minimum average number of running or runnable threads of the process. If a lock limits a program, the lock's holder
-/// is one of these threads.
+/// Minimum average number of running or runnable threads in the process. If a lock limits a program, the thread that holds the lock is one
+/// of these.
 const LEAST_ACTIVE: f64 = 0.25;
-/// Above this share of busy CPU time, all of a process's CPUs count as busy: waiting threads then belong to a pool with enough work,
+/// Above this share of busy CPU time, all CPUs of a process count as busy. Waiting threads are then assumed to be spare threads of a pool,
 /// unless they wait for a mutex.
 const ALL_AT_WORK: f64 = 0.9;
 /// A thread that spends at least this share of its time on a CPU counts as never waiting.
 const NEVER_WAITS: f64 = 0.85;
-/// Threads count as waiting for a mutex if more than this share of their waits is for one.
+/// Threads count as waiting for a mutex if more than this share of their waits is for a mutex.
 const IN_MUTEX: f64 = 0.5;
 
-/// The waits for locks of one process's threads.
+/// Lock waits of the threads in one process.
 pub(super) fn locks(facts: &Facts) -> Option<LockWaits> {
     facts.waits().get("lock")?.locks
 }

@@ -17,7 +17,7 @@ const MISPREDICT_CYCLES: f64 = 17.0;
 /// At or above this share of a bandwidth ceiling, requests queue for memory.
 const NEAR_CEILING: f64 = 0.6;
 
-/// Memory traffic from the command's last-level cache misses, in B/s over its run time, with the miss count.
+/// Memory traffic caused by the command's last-level cache misses (B/s, averaged over its run time), and the miss count.
 fn traffic<'a>(facts: &Facts<'a>) -> Option<(f64, &'a Measurement)> {
     let misses = ["LLC-load-misses", "cache-misses"].into_iter().find_map(|event| facts.count(event))?;
     Some((misses.value() * LINE / (facts.wall - facts.off_cpu).max(1e-9), misses))
@@ -111,12 +111,12 @@ pub(super) fn compute(facts: &Facts) -> Cause {
     Cause::new(BoundBy::Cpu, 1.0, Text::sequence([busy, computes]), "profile").cite_ipc(facts.ipc())
 }
 
-/// Describes a command for which no cause stands out, from its counters or samples.
+/// Describes a command for which no cause stands out, based on its counters or samples.
 pub(super) fn known(facts: &Facts) -> Option<Text> {
     facts.ipc().map(|ipc| computes(facts, ipc.value())).or_else(|| sampled::computes(facts))
 }
 
-/// Compares instructions per cycle with those of workloads on this machine.
+/// Compares instructions per cycle with those of the built-in workloads on this machine.
 pub(super) fn computes(facts: &Facts, ipc: f64) -> Text {
     let Some((near, near_ipc, best, best_ipc)) = facts.ipc_of_workloads(ipc) else {
         return text!(verdict("ipc"), ipc = significant(ipc));

@@ -11,10 +11,9 @@ use super::{Cause, Facts, detail, sampled, verdict};
 /// Minimum slowdown that matters: a program that needs the removed resource slows down by more than the difference between two runs.
 const SLOWER: f64 = 1.05;
 const FASTER: f64 = 0.95;
-/// The time ratio must be below this for two or more threads that slow each other down.
+/// Two or more threads slow each other down if the time ratio is below this.
 const MUCH_FASTER: f64 = 0.8;
-/// Minimum share of a cause that is shown by an experiment (at least 5 % slower): experiments take precedence over
-/// observations.
+/// Minimum share assigned to a cause that an experiment shows (at least 5 % slower), because experiments take precedence over observations.
 const LEAST_SHOWN: f64 = 0.65;
 
 fn find(facts: &Facts, kind: ProbeKind) -> Option<Probe> {
@@ -32,7 +31,7 @@ fn faster(facts: &Facts, kind: ProbeKind, by: f64) -> Option<Probe> {
 }
 
 /// The probes for bandwidth and for the last-level cache, if both slow the command down and their intervals overlap: it is then unresolved
-/// which of the two resources the command needs; a working set larger than the caches needs both.
+/// which of the two resources the command needs. A command whose working set exceeds the caches needs both.
 fn alike(facts: &Facts) -> Option<(Probe, Probe)> {
     let is_slower = |kind| slower(facts, kind).is_some();
     if !is_slower(ProbeKind::Bandwidth) && !is_slower(ProbeKind::Cache) {
@@ -85,7 +84,7 @@ pub(super) fn memory(facts: &Facts) -> Option<Cause> {
     };
     let cause = match (slowed, spared) {
         (None, None) => return None,
-        // A program that gains from huge pages accesses memory at random.
+        // A program that benefits from huge pages accesses memory in random order.
         (slowed, Some(spared)) => {
             let helped = changed("spared", &spared);
             let most = slowed.as_ref().map_or(0.0, |(ratio, _)| *ratio).max(1.0 / spared.ratio);
@@ -123,7 +122,7 @@ pub(super) fn own_threads(facts: &Facts) -> Option<Cause> {
 /// Intervals this close to 1 show that the command does not need the changed resource.
 const CLOSE: f64 = 0.1;
 
-/// The sentence if the memory probes find no dependency: there is none, or the probes are inconclusive.
+/// The sentence if the memory probes find no dependency: either the command has none, or the probes are inconclusive.
 pub(super) fn without_need(facts: &Facts) -> Option<Text> {
     if memory(facts).is_some() || cache(facts).is_some() {
         return None;
@@ -149,7 +148,7 @@ fn name(kind: ProbeKind) -> &'static str {
     }
 }
 
-/// Lists each change together with its ratio.
+/// Lists each probe together with its ratio.
 fn describe(facts: &Facts) -> Text {
     let probes: Vec<Text> = facts
         .probes()

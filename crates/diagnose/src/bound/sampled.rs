@@ -49,9 +49,9 @@ pub(super) fn at_memory(facts: &Facts) -> Option<Cause> {
     memory(&sampled, facts, facts.user / facts.cpu().max(1e-9) * facts.on_cpu())
 }
 
-/// The minimum share of the command's CPU time in which two of its threads ran simultaneously: only then do they take cache lines from
-/// each other. It is derived from the average number of running threads while any thread can run: with an average of 1.5, two threads run
-/// together half of the time, which is two thirds of their CPU time.
+/// The minimum share of the command's CPU time during which two of its threads ran simultaneously, which is when they can take cache lines
+/// from each other. It is derived from the average number of running threads while any thread can run: with an average of 1.5, two threads
+/// run together half of the time, which is two thirds of their CPU time.
 fn run_together(facts: &Facts) -> f64 {
     let at_once = facts.cpu() / (facts.wall - facts.off_cpu).max(1e-9);
     (2.0 * (at_once - 1.0) / at_once.max(1e-9)).clamp(0.0, 1.0)
@@ -140,7 +140,7 @@ fn lines(sampled: &Sampled, user: f64, together: f64) -> Option<Cause> {
 
 fn spinning(sampled: &Sampled, user: f64) -> Option<Cause> {
     let says = text!(verdict("spin-loops"), share = share(sampled.spinning));
-    // Acquiring the lock also waits for the same cache line.
+    // A thread that acquires the lock also waits for the same cache line.
     let taken = sampled.spinning.share.max(sampled.shared.share.min(2.0 * sampled.spinning.share));
     let cause = Cause::new(BoundBy::OwnThreads, user * taken, says, "spinning");
     (sampled.spinning.share >= SPINNING).then(|| cause.of_kind(BoundKind::Spinning))

@@ -30,7 +30,7 @@ pub fn watched_service(seen: Vec<Measurement>, interval: &Interval, reference: &
     }
     say_who(&mut own, interval);
     say_of_memory(&mut own, interval);
-    // A running program may wait for memory: without enough samples of its own, the machine's probe and samples show that.
+    // A running program may wait for memory. If it has too few samples of its own, the machine's probe and samples show whether it does.
     let is_memory = |by: &BoundBy| matches!(by, BoundBy::MemoryBandwidth | BoundBy::MemoryLatency);
     let unknown = sampled.is_none_or(|sampled| sampled.decoded() < ENOUGH);
     let applies = |by: &BoundBy| *by == BoundBy::Clock || unknown && is_memory(by);

@@ -215,7 +215,7 @@ fn the_kernel_the_quota_and_the_hypervisor_are_reported_apart() {
     let record = with_count(command([0.2, 5.0, 0.0, 0.0]), "page-faults", 3e6);
     let bound =
         is_bound(&record, BoundBy::Kernel, &["bound-kernel", "bound-kernel-faults"], &[("share", "96.2 %")]);
-    insta::assert_snapshot!(bound.says, @"96.2 % of CPU time was in the kernel. It took 3,000,000 page faults per second.");
+    insta::assert_snapshot!(bound.says, @"96.2 % of CPU time was in the kernel. It caused 3,000,000 page faults per second.");
     let around =
         "{\"seconds\": 1.0, \"throttled_seconds\": 3.0, \"stolen_seconds\": 0.0, \"busy_seconds\": 1.0}";
     // The kernel counts threads throttled by a quota as runnable.

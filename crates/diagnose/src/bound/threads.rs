@@ -14,13 +14,13 @@ use super::{Cause, Facts, detail, verdict};
 const ON_CPU: &str = "workload.cpu_time workload=command state=on-cpu";
 /// Minimum number of idle CPUs that the command could have used.
 const LEAST_IDLE: f64 = 0.2;
-/// More CPUs do not help if the share of time spent waiting for a CPU is at most this.
+/// More CPUs do not help if at most this share of the time is spent waiting for a CPU.
 const MOST_WAITED: f64 = 0.1;
-/// Maximum share attributed to a single thread, which is the answer only if no other cause explains more.
+/// Maximum share attributed to the fact that only one thread ran. This is the answer only if no other cause explains more.
 const MOST_EXPLAINED: f64 = 0.6;
 
-/// Whether one thread, or one thread at a time, used most of a program's CPU time: from samples of its threads, regardless of
-/// other programs; in records without samples, from the number of CPUs used.
+/// Whether one thread, or one thread at a time, used most of a program's CPU time. This is derived from samples of its threads, regardless
+/// of other programs; in records without samples, from the number of CPUs used.
 pub(super) fn is_one_at_a_time(facts: &Facts) -> bool {
     let looks = facts.looks();
     if looks.most_active > 0 && looks.all as f64 >= FEW_LOOKS {
@@ -44,12 +44,12 @@ fn describe_idle(facts: &Facts, idle: f64) -> Text {
     }
 }
 
-/// Processes count as short if there are, on average, at most this many samples per new thread. The next constant is the minimum number of
-/// threads.
+/// Processes count as short-lived if there are, on average, at most this many samples per new thread. The next constant is the minimum
+/// number of threads.
 const EACH_NEW: f64 = 4.0;
 const FEW_THREADS: u64 = 3;
 
-/// Whether samples repeatedly found new threads; otherwise, a single, hardly sampled thread may have done the work.
+/// Whether samples repeatedly found new threads; otherwise, a single thread with few samples may have done the work.
 fn are_short_processes(facts: &Facts) -> bool {
     let seen = facts.time.detail.get(record::detail::THREADS_SEEN).map_or(0, |threads| threads.seen);
     let looks = facts.looks().all as f64 / facts.time.summary.n.max(1) as f64;
@@ -91,7 +91,7 @@ pub(super) fn one_thread(facts: &Facts) -> Option<Cause> {
             (text!(verdict("one-at-a-time"), cpus, idle), "same-time", seen)
         }
     };
-    // Share of the CPU time that the machine could have provided in the meantime.
+    // Share of the CPU time that the machine could have provided during the run.
     let share = ((facts.cpus - 1.0) / facts.cpus * facts.used()).min(MOST_EXPLAINED);
     Some(Cause::new(BoundBy::OneThread, share, says, advice).cite(figures, ON_CPU))
 }
@@ -109,7 +109,7 @@ pub(super) fn lock(facts: &Facts) -> Option<Cause> {
     Some(Cause::new(BoundBy::Lock, share, says, "locks").cite(seen, detail("waits")))
 }
 
-/// Maximum share of one CPU's time used by a program whose threads are deadlocked.
+/// Maximum share of one CPU that a program may use and still count as deadlocked.
 const STUCK: f64 = 0.01;
 /// Activity below this is negligible: for example, a thread that reads the clock once per second.
 const NOT_AT_ALL: f64 = 1e-4;
@@ -132,7 +132,7 @@ pub(super) fn stuck(facts: &Facts) -> Option<Cause> {
 }
 
 pub(super) fn imbalance(facts: &Facts) -> Option<Cause> {
-    // Threads that only wait for the others do none of the work.
+    // Threads that only wait for other threads do none of the work.
     let busiest = facts.threads.first()?.1;
     let working: Vec<_> = facts.threads.iter().map(|(_, on)| *on).filter(|on| *on >= busiest * 0.1).collect();
     if working.len() < 2 || facts.used() < 1.2 || busiest < facts.wall * 0.5 {

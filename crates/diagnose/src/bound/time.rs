@@ -14,7 +14,7 @@ use crate::{cpu_accounting, culprits};
 pub(super) fn quota(facts: &Facts) -> Option<Cause> {
     let throttled = facts.around().throttled_seconds?;
     let seconds = facts.around().seconds?.max(1e-9);
-    // Throttled time is summed over CPUs, so it is relative to the time in which its threads could have run.
+    // Throttled time is summed over CPUs, so it is divided by the time during which the cgroup's threads could have run.
     let share = throttled / (throttled + facts.cpu() * seconds / facts.wall).max(1e-9);
     let share = if throttled > 0.0 { share } else { 0.0 };
     let throttled = Value::Figure(throttled, "s");
@@ -35,7 +35,7 @@ pub(super) fn stolen(facts: &Facts) -> Option<Cause> {
     Some(Cause::new(BoundBy::Stolen, share, says, "stolen").cite(seen, detail("around")))
 }
 
-/// Steal time as a command's cause; the command loses nothing while it does not request a CPU.
+/// Steal time as the cause. The command loses nothing while it does not request a CPU.
 pub(super) fn stolen_from(facts: &Facts) -> Option<Cause> {
     let mut cause = stolen(facts)?;
     cause.share *= 1.0 - (facts.off_cpu / facts.wall).min(1.0);
@@ -69,7 +69,7 @@ pub(super) fn waiting(facts: &Facts) -> Option<Cause> {
     Some(cause.cite(text!("sampled while blocked: {kinds}", kinds), detail("waiting")))
 }
 
-/// CPUs used by other programs in the meantime. The number affects the verdict even if too uncertain to be shown.
+/// CPUs used by other programs during the run. The number affects the verdict even if it is too uncertain to be shown.
 pub(super) fn used_by_others(facts: &Facts) -> Option<f64> {
     cpu_accounting::beside(&facts.around(), facts.used())
 }
@@ -85,15 +85,16 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     let runnable = facts.without_a_cpu();
     let share = runnable / (runnable + facts.cpu()).max(1e-9);
     let others = used_by_others(facts);
-    // Others had at most the CPU time that the command did not use; any further wait was for its own threads.
+    // Other processes used at most the CPU time that the command did not use, so any further wait was for the command's own threads.
     let left = (facts.cpus - facts.used()).max(0.0);
     let taken = others.map_or(left, |others| others.min(left));
-    // If others used more CPUs than the command, they are the main cause, regardless of its number of threads.
+    // If other processes used more CPUs than the command, they are the main cause, regardless of the command's number of threads.
     let is_single = facts.threads.len() == 1;
     let own = runnable - taken * facts.wall > runnable / 2.0
         && taken <= facts.used()
         && !(is_single && facts.looks().most_active <= 1);
-    // A single thread cannot delay itself. If other processes explain the entire wait, several threads did not delay each other either.
+    // A single thread cannot delay itself. If other processes explain the entire wait, the threads of a multithreaded command did not delay
+    // each other either.
     let by_others = is_single || (others.is_some() && taken * facts.wall >= runnable && runnable > 0.0);
     let who = if by_others { "other processes" } else { "other processes, or its own threads," };
     let (runnable, of) = (Value::Figure(runnable, "s"), Value::Share(share));
@@ -127,14 +128,14 @@ const NAMED: f64 = 0.1;
 
 /// Minimum number of kernel samples for a conclusion.
 const ENOUGH: u64 = 30;
-/// A kind of work is mentioned above this share; the limit is lower for kinds that cause other kinds.
+/// A kind of work is mentioned above this share; the limit is lower for kinds of work that cause others.
 const MOSTLY: f64 = 0.4;
 const BRINGS: f64 = 0.2;
 
 /// The description of a kind of work, and the advice.
 fn of_kind(kind: &BoundKind) -> Vec<Text> {
     let key = word(kind);
-    // Kinds recorded by other versions of linespeed have no description here.
+    // Kinds that only other versions of linespeed record have no description here.
     let (key, name) = match key.strip_prefix("syscall-") {
         Some(name) => ("system-call", name.to_owned()),
         None => (key.as_str(), String::new()),
@@ -147,7 +148,7 @@ fn kernel_kind(sampled: &Sampled) -> Option<(KernelTime, Text)> {
     let of = |kind: &BoundKind| sampled.kernel.iter().find(|one| one.kind == *kind);
     // A starting process maps files and takes page faults.
     let begins = of(&BoundKind::ProcessCreation).filter(|one| one.share.share >= BRINGS);
-    // Mapped memory is faulted in afterwards.
+    // Mapping memory causes page faults later, when the memory is accessed.
     let maps = of(&BoundKind::MemoryMapping).filter(|one| one.share.share >= BRINGS);
     let most = begins.or(maps).or(sampled.kernel.first().filter(|one| one.share.share >= MOSTLY))?;
     Some((most.clone(), of_kind(&most.kind).into_iter().next()?))

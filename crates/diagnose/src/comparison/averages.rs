@@ -57,8 +57,7 @@ fn average(all: &[&Measurement]) -> Option<Datum> {
     datum.is_some().then_some(datum)
 }
 
-/// Notes differences between a row's averages that are not due to the machines; `None` without such a row or
-/// difference.
+/// Notes why a row's averages differ for reasons other than the machines; `None` if there is no such row or reason.
 pub(super) fn note_sampling(known: &[Known], rows: &[TableRow]) -> Option<Text> {
     let row = rows.iter().find(|row| row.key.metric == AVERAGE)?;
     let setting = row.row.labels.word(Label::Setting);
@@ -67,7 +66,7 @@ pub(super) fn note_sampling(known: &[Known], rows: &[TableRow]) -> Option<Text> 
     let differ = sampled.windows(2).any(|pair| pair[0].1 != pair[1].1);
     let each = sampled.into_iter().map(|(name, (wakeups, threads, interval_us))| {
         let (threads, apart) = (count_noun(threads, "thread"), figure(interval_us as f64 * 1e3, "ns"));
-        format!("{name}: {wakeups} wake-ups of {threads}, one every {apart}.")
+        format!("{name}: {wakeups} wake-ups in {threads}, one every {apart}.")
     });
     let each = each.collect::<Vec<_>>().join(" ");
     differ.then(|| {

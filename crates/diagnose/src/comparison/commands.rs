@@ -1,4 +1,4 @@
-//! The command in a record of `stat` or `scale`. Different commands are not comparable; wrappers before them are ignored.
+//! The command in a record of `stat` or `scale`. Different commands are not comparable; wrappers that run a command are ignored.
 
 use std::collections::BTreeSet;
 

@@ -66,7 +66,7 @@ fn every_count_of_a_program_has_a_row_and_what_missed_is_a_share() {
             row("branch-misses of all branches, a.exe", 0.5, 2.0),
         ]
     );
-    // Fewer context switches do not mean higher speed, but fewer misses do.
+    // Fewer context switches do not imply higher speed, but fewer misses do.
     let better: Vec<bool> = said.rows.iter().map(|row| row.better.is_some()).collect();
     assert_eq!(better, [false, false, false, false, false, true]);
 }
@@ -103,7 +103,7 @@ fn a_guests_cache_and_clock_are_its_hosts() {
         claims.iter().find(|claim| claim.code == "comparison-claim-clock").unwrap().support
     };
     assert_eq!(clock(claims), record::comparison::Support::NotSupported);
-    // An equal clock contradicts nothing, even if it is slightly higher on one side.
+    // A similar clock contradicts nothing, even if it is slightly higher on one side.
     let slower = guest(15, 2_500_022_000, 41.0);
     let same = side_by_side(&[("one", &one), ("four", &slower)]);
     assert_eq!(clock(&same.explanations[0].claims), record::comparison::Support::NotSupported);
@@ -155,7 +155,7 @@ fn one_size_of_blocks_that_falls_out_decides_nothing() {
     assert!(sizes(1).contains("64 B to 1 KiB: 1.24× to 1.25×"), "{}", sizes(1));
     assert!(sizes(2).contains("64 B to 1 KiB: 1.44× to 1.45×"), "{}", sizes(2));
     assert!(has_code(&one_thread(2).sizes.as_ref().unwrap().sentences()[1], "comparison-size-left-out"));
-    // A row contains no result of the outlier size.
+    // No row contains a result for the outlier block size.
     let of_size = |row: &&Row| row.labels.count(Label::Bytes) == Some(8192);
     assert!(said.rows.iter().filter(of_size).all(|row| row.cells[0].value.is_none()));
     let scaling = said.within.iter().find(|note| word(note, "who") == "intel").unwrap().to_string();

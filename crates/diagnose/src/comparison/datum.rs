@@ -11,7 +11,7 @@ use crate::figures::locate_figure;
 pub(crate) const MOST_SAMPLES: usize = 24;
 /// The z value of a 95 % CI.
 const Z: f64 = 1.959_964;
-/// With at least this many measurements, the medians are used as samples; otherwise, all samples are pooled.
+/// If there are at least this many measurements, their medians are used as samples; otherwise, all samples are pooled.
 const MANY: usize = 5;
 
 /// One result.
@@ -26,7 +26,7 @@ pub(crate) struct Datum {
     pub interval: Option<(f64, f64)>,
     /// Number of samples.
     pub n: u64,
-    /// The summarized results, if more than one.
+    /// The summarized results, if there is more than one.
     pub over: Option<Text>,
     /// The path in the record.
     pub from: String,
@@ -133,7 +133,7 @@ impl Datum {
             return Some(datum);
         }
         let medians = || all.iter().map(|m| m.value()).filter(|value| value.is_finite());
-        // Impossibly large values would overflow sums.
+        // Sums of implausibly large values would overflow.
         datum.value = crate::figures::median(medians()).filter(|value| value.is_finite())?;
         let is_pooled = |m: &&Measurement| !m.samples.is_empty() && !m.is_mean();
         let pooled: Vec<f64> = if all.len() < MANY && all.iter().all(is_pooled) {
@@ -146,7 +146,7 @@ impl Datum {
             let far = |m: &Measurement| (m.value() - datum.value).abs();
             far(a).total_cmp(&far(b))
         });
-        // The median of two results is at neither place.
+        // The median of two results does not belong to either place.
         let held = nearest.filter(|m| m.value() == datum.value);
         datum.from = held.map_or_else(|| locate_all(all), |m| locate_figure(m));
         datum.n = pooled.len() as u64;
@@ -154,7 +154,7 @@ impl Datum {
         let own: Vec<(f64, f64)> = all.iter().filter_map(|m| m.interval()).collect();
         datum.interval = match (few, own.len() == all.len() && all.len() < MANY && pooled.len() == all.len())
         {
-            // There are too few medians for a separate interval, so use the union of their intervals.
+            // There are too few medians to derive an interval from them, so use the union of their intervals.
             (_, true) => own.into_iter().reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))),
             (true, false) => None,
             (false, false) => Summary::from_samples(&pooled).interval,
@@ -223,12 +223,13 @@ impl Datum {
         self.share && (0.0..=1.0).contains(&self.value)
     }
 
-    /// The 95 % interval of the median, from order statistics if nothing else is known.
+    /// The 95 % interval of the median, computed from order statistics if no interval is known.
     pub(crate) fn own_interval(&self) -> Option<(f64, f64)> {
         self.interval.or_else(|| Summary::from_samples(&self.samples).interval)
     }
 
-    /// Whether the result is not shown because its uncertainty is as large as its value; shares of time, often near 0, are always shown.
+    /// Whether the result is hidden because its uncertainty is as large as its value. Shares of time, which are often near 0, are always
+    /// shown.
     pub(crate) fn is_withheld(&self) -> bool {
         !self.share && self.own_interval().is_some_and(|interval| is_unknown(self.value, interval))
     }

@@ -7,7 +7,7 @@ use super::datum::Datum;
 use super::rows::{RowKey, RowKind, Rows, add_row};
 use crate::scaling::POOR;
 
-/// The position of miss rates, which follow the counts.
+/// The position of the rows for miss rates, which follow the rows for counts.
 const MISS_SHARES: u32 = 20;
 
 /// Adds the throughput of all CPUs divided by the throughput of as many single threads.

@@ -85,7 +85,7 @@ fn four_cloud_servers_stand_in_the_order_of_their_wake_ups() {
     let order = said.orders.iter().find(|order| order.metric == "wakeup.average").unwrap();
     let names: Vec<&str> = order.ranks.iter().map(|rank| said.subjects[rank.subject].name.as_str()).collect();
     assert_eq!(names, ["1", "3", "4", "2"]);
-    // Cache sizes fall in that order, except for servers 2 and 4.
+    // Cache sizes decrease in the order of the results, except for servers 2 and 4.
     let caches = &order.says.sentences()[0];
     assert_eq!(caches.code(), Some("comparison-order-contradicted"));
     assert_eq!(word(caches, "fact"), "last-level cache");
@@ -114,7 +114,7 @@ fn bigger_caches_do_not_explain_the_slower_server_and_neighbours_are_not_shown()
     let (load, figures) = support("comparison-claim-own-load").unwrap();
     assert_eq!(load, Support::NotSupported);
     assert!(figures.contains("1.17") && figures.contains("1.09"), "{figures}");
-    // If steal time was measured, the claim is judged by it.
+    // If steal time was measured, the claim is judged by the measurement.
     let (mut two, mut four) = (two, four);
     for (record, steal) in [(&mut two, 0.05), (&mut four, 0.001)] {
         add(
@@ -196,7 +196,7 @@ fn of_more_cores_that_do_no_more_it_is_said_what_holds_them_back_and_what_to_exp
         assert!((number(whole, "most") - 196.0 / 72.0 * 2.5 / 2.2 * 1.25 / 1.1).abs() < 1e-9, "{whole}");
         let to_try = said.answer.iter().find(|answer| answer.code() == Some("comparison-to-try")).unwrap();
         assert!(word(to_try, "who") == "196" && has_code(to_try, "comparison-estimate"), "{to_try}");
-        // The gain precedes the setting.
+        // The text mentions the gain before the setting.
         let first = said.what_if.iter().find(|what| what.subject == devices.subject).unwrap();
         let begins = format!("196 could gain: {} at most ", first.acts_on);
         assert!(to_try.to_string().starts_with(&begins), "{to_try}");
@@ -231,7 +231,7 @@ fn the_bigger_machine_waits_for_memory() {
     let product: f64 = latency.parts.iter().map(|part| part.factor).product();
     assert!((product - latency.factor).abs() < 1e-9);
     assert!((why.causes[1].factor - 2100.0 / 2900.0).abs() < 1e-9);
-    // The gains from the other machine's memory devices and from binding to nodes.
+    // The gains from using the other machine's memory devices and from binding to nodes.
     let of_big = |setting: &record::Template| {
         said.what_if.iter().find(|what| what.subject == 1 && what.setting.is(setting)).map(|what| what.gain)
     };

@@ -50,7 +50,7 @@ fn source(word: &'static str) -> Source {
         "hertz" => At(hertz),
         "size" => At(|size| size.as_u64().map(bytes)),
         "on-or-off" => At(|on| on.as_bool().map(|on| if on { "on" } else { "off" }.to_owned())),
-        // Formatted as in the records' own reports.
+        // Formatted as in the reports of the records.
         "share" => At(|share| share.as_f64().map(|share| percent_to(share, 2))),
         "system" => Of(system),
         "processor" => Of(processor),
@@ -69,7 +69,7 @@ fn source(word: &'static str) -> Source {
         "run-under" => Of(run_under),
         "clock-then" => Of(clock_then),
         "load-averages" => Of(load_averages),
-        // Rounded to one decimal: smaller differences occur between runs on every machine.
+        // Rounded to one decimal place, because smaller differences occur between runs on every machine.
         "other-work" => Of(|record| used_by_others(record).map(|cpus| format!("{cpus:.1} CPUs"))),
         "throttled" => Of(throttled),
         "cpus-move" => Of(seen::cpus_move),
@@ -158,7 +158,7 @@ pub(super) fn find_differences(records: &[&Record]) -> Vec<Difference> {
     found
 }
 
-/// The fact with this index, if it differs between records.
+/// The fact at this index, if it differs between records.
 pub(crate) fn difference(at: usize, all: &[Vec<Option<String>>]) -> Option<Difference> {
     let fact = facts().get(at)?;
     let values: Vec<Option<String>> = all.iter().map(|record| record.get(at).cloned().flatten()).collect();
@@ -292,8 +292,8 @@ fn huge_pages(record: &Record) -> Option<String> {
     Some(each.collect::<Vec<_>>().join(", "))
 }
 
-/// The current clock, only from other tools' output: current clocks always differ, even on one machine, and linespeed
-/// measures the clock itself.
+/// The current clock, used only from other tools' output: current clocks always differ, even on one machine, and linespeed measures the
+/// clock itself.
 fn clock_then(record: &Record) -> Option<String> {
     record.import.as_ref()?;
     Some(figure(clock_at_import(record)? as f64, "Hz"))

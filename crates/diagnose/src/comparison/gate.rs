@@ -18,7 +18,7 @@ const LEFT_OUT: Template =
 /// The metric of a command's time.
 const TIME: Metric = metrics::WORKLOAD_TIME;
 
-/// The reason why a gate has nothing to compare.
+/// Why a gate has nothing to compare.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ungated {
     /// All records are the same record.
@@ -38,8 +38,8 @@ pub enum Ungated {
 /// Compares each shared result of each record except the baseline with `terms`.
 ///
 /// A result fails only if the whole 95 % interval of its loss exceeds the bound. Results per CPU, core or package are redundant and
-/// therefore skipped. Time lost to other processes is not the speed under test and is also skipped, unless one of its metrics is
-/// specified.
+/// therefore skipped. Time lost to other processes is also skipped, because it is not the speed under test, unless one of its metrics is
+/// requested.
 ///
 /// # Errors
 ///
@@ -133,19 +133,19 @@ fn is_held(row: &Row, metrics: &[String]) -> bool {
         && !is_of_others(row, metrics)
 }
 
-/// Whether a row is skipped only because it is time lost to other processes and no metric is specified.
+/// Whether a row is skipped only because it is time lost to other processes and no metric was requested.
 fn is_of_others(row: &Row, metrics: &[String]) -> bool {
     metrics.is_empty() && row.per.is_none() && row.better.is_some() && row.metric.family() == "stolen"
 }
 
-/// The loss of speed and its interval. For a share of time, only the verdict contains them.
+/// The loss of speed and its interval. For shares of time, only the verdict contains these values.
 fn find_loss(row: &Row, cell: &Cell, verdict: &Verdict) -> Option<(f64, Option<(f64, f64)>)> {
     if let Some((speed, interval)) = row.speed(cell) {
         return Some((1.0 - speed, interval.map(|(low, high)| (1.0 - high, 1.0 - low))));
     }
     match (verdict, cell.slower) {
         (Verdict::Costs { share, interval }, Some(true)) => Some((*share, Some(*interval))),
-        // The gain is the baseline's loss relative to this result, reversed.
+        // The gain is computed from the baseline's loss relative to this result.
         (Verdict::Costs { share, interval: (low, high) }, _) => {
             let gain = |lost: f64| 1.0 - 1.0 / (1.0 - lost);
             Some((gain(*share), Some((gain(*high), gain(*low)))))

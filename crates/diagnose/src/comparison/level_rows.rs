@@ -8,7 +8,7 @@ use super::rows::{RowEntry, RowKey, RowKind, Rows, add_row};
 use crate::RecordIndex;
 use crate::resources::{MEMORY, memory_pages};
 
-/// Working sets whose latency is this close to the level's form its plateau.
+/// Working sets whose latency is this close to that of the level form its plateau.
 const ON_PLATEAU: f64 = 0.08;
 /// Minimum number of working sets for their medians to serve as samples.
 const ENOUGH: usize = 5;
@@ -52,7 +52,7 @@ fn add_headlines(index: &RecordIndex, rows: &mut Rows) {
     let Some((small, huge)) = memory_pages(index) else { return };
     for (order, kind, m) in [(30, RowKind::Memory, huge), (40, RowKind::MemoryOnBasePages, small)] {
         let Some(page) = m.labels.word(Label::Page).map(str::to_owned) else { continue };
-        // Other tools do not report a level's page size; the row is the same.
+        // Other tools do not report the page size for a level; their results are in the same row.
         let pages = if kind == RowKind::Memory { String::new() } else { format!(", {page} pages") };
         let name = format!("load from {MEMORY}{pages}");
         let key = RowKey::new(metrics::LOAD_LATENCY, order, name).of_kind(kind, MEMORY);
@@ -91,20 +91,20 @@ fn find_plateau(points: &[&Measurement], level: &Level, from: u64, to: u64) -> D
         of_plateau.or_else(|| near.map(|near| Datum::from_measurement(near))).unwrap_or_else(|| {
             Datum::derived(level.latency_ns, None, "ns", format!("diagnosis.levels {}", level.name))
         });
-    // The latency is that in the record's report; the plateau only provides the spread.
+    // The latency is the one in the record's report; only the spread is taken from the plateau.
     let factor = level.latency_ns / datum.value;
     if factor.is_finite() && factor > 0.0 {
         datum = datum.mapped(|ns| ns * factor);
         datum.value = level.latency_ns;
         datum.from = format!("diagnosis.levels {}", level.name);
     }
-    // Changes of the clock during the curve are covered by the clock's row.
+    // Clock changes during the measurement of the curve are covered by the row for the clock.
     datum.doubt = datum.doubt.filter(|_| on.len() < ENOUGH);
     datum
 }
 
-/// Adds points without a curve: each size has a row for local memory; the size relative to this machine's caches determines which results
-/// are comparable.
+/// Adds points of records that have no curve: each size gets a row for local memory. Which results are comparable depends on the size
+/// relative to this machine's caches.
 fn add_single_points(record: &Record, points: &[&Measurement], rows: &mut Rows) {
     let (nodes, (_, cache)) = (Nodes::from_record(record), last_level_cache(&record.machine));
     let mut sizes: Vec<u64> = points.iter().filter_map(|m| m.labels.count(Label::Bytes)).collect();
@@ -126,8 +126,8 @@ fn add_single_points(record: &Record, points: &[&Measurement], rows: &mut Rows) 
     }
 }
 
-/// Adds points without a curve that are well within a cache or well beyond all caches: they form a level's row, as with a curve.
-/// Methods that differ from the curve's have rows only by size.
+/// Adds points without a curve that are well within a cache or well beyond all caches: they form the row of a level, as with a curve.
+/// Results of other methods than that of the curve have rows only by size.
 fn add_points_of_levels(record: &Record, points: &[&Measurement], rows: &mut Rows) {
     let nodes = Nodes::from_record(record);
     let bytes_of = |level| record.machine.data_caches(level).filter_map(|cache| cache.bytes).max();

@@ -10,8 +10,7 @@ use crate::tables::rows;
 /// lower case.
 static ALIKE: LazyLock<Vec<Vec<&str>>> = LazyLock::new(|| rows(include_str!("methods.txt"), "alike"));
 
-/// The method if it differs from linespeed's own and its equivalents, without the tool's version, which does not affect the
-/// method.
+/// The method, if it is neither linespeed's own nor equivalent to it. The tool's version is omitted because it does not affect the method.
 pub(super) fn find_foreign(metric: Metric, method: &str) -> Option<String> {
     let name = tool_name(method);
     let folded = name.to_lowercase();
@@ -48,13 +47,13 @@ pub(super) fn is_system_wide(m: &Measurement) -> bool {
     m.labels.word(Label::Scope).is_some_and(|scope| scope.starts_with("system"))
 }
 
-/// The reason why a system-wide count that looks like a program's result is not comparable.
+/// Why a system-wide count that looks like the result of a program is not comparable.
 pub fn remark_scope(m: &Measurement) -> Option<Text> {
     let of_program = m.labels.get(Label::Workload).is_some() || m.metric == metrics::CORE_IPC;
     (is_system_wide(m) && of_program).then(|| text!(SYSTEM_WIDE))
 }
 
-/// The reason that results are system-wide rather than for the program.
+/// The reason for results with system-wide counts instead of counts for the program.
 pub(super) const SYSTEM_WIDE: Template = Template::new(
     "comparison-system-wide",
     "counted system-wide (-a), including other programs and idle CPUs",

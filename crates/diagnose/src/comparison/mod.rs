@@ -62,13 +62,13 @@ pub struct Side<'a> {
 /// The level of detail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// Only summarized results, for display.
+    /// Includes only summarized results, for display.
     Summary,
-    /// Also every result that two records share.
+    /// Also includes every result that two records share.
     All,
 }
 
-/// One side of a comparison, with its record analyzed once.
+/// One side of a comparison; its record is analyzed only once.
 pub(crate) struct Known<'a> {
     pub(crate) name: String,
     pub(crate) record: &'a Record,
@@ -129,7 +129,7 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
 fn state_disturbed(known: &[Known]) -> Option<Text> {
     let why = |one: &Known| Some(text!("{who}: {why}", who = &*one.name, why = disturbance(one.record)?));
     let runs: Vec<Text> = known.iter().filter_map(why).take(FEW).collect();
-    (!runs.is_empty()).then(|| text!("Disturbances may have caused differences ({runs}).", runs))
+    (!runs.is_empty()).then(|| text!("Disturbances may have caused some differences ({runs}).", runs))
 }
 
 /// Starts a comparison: the compared records, and the facts in which they differ.
@@ -232,7 +232,7 @@ fn relate(sides: &[Side], subjects: &[Subject]) -> Relation {
 fn identify_machine(record: &Record) -> Option<impl PartialEq> {
     let machine = &record.machine;
     let p = &machine.processor;
-    // Without a host name, the kernel reports (none).
+    // If no host name is set, the kernel reports (none).
     let host = machine.hostname.as_deref().filter(|name| !matches!(*name, "" | "(none)"))?;
     let processor = (&p.vendor, &p.model_name, p.family, p.model, p.implementer);
     Some((host, &machine.architecture, &machine.system.vendor, &machine.system.product, processor))

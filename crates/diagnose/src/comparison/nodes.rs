@@ -20,7 +20,7 @@ const WORTH_TELLING: f64 = 1.1;
 /// Operations of lmbench's stream, the most widely used first.
 const OPS: &[&str] = &["copy", "triad", "scale", "add"];
 
-/// The node of each CPU, as far as the record shows it.
+/// The node of each CPU, if the record shows it.
 pub(crate) struct Nodes<'a> {
     record: &'a Record,
     of_cpu: BTreeMap<u32, u32>,
@@ -122,16 +122,16 @@ pub(crate) fn describe_nodes(known: &Known) -> Vec<Text> {
         let (who, own, far) = (&known.name, shown(&reach.own), shown(far));
         Some(text!(template, who, what, factor, far, own))
     };
-    // The first result, which is the most widely used one, is enough.
+    // The first result is sufficient, because it is the most widely used one.
     find_reaches(known.record).iter().find_map(said).into_iter().collect()
 }
 
 /// The timed quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timed {
-    /// Loads in a node matrix.
+    /// Load latencies in a node matrix.
     Matrix,
-    /// Loads of a large working set.
+    /// Load latencies of a large working set.
     Loads,
     /// An element of an lmbench loop: the index of the operation in [`OPS`], or the length of that list if unknown.
     Stream(usize),
@@ -142,7 +142,7 @@ pub(crate) enum Timed {
 pub(crate) struct Reach {
     /// The timed quantity.
     pub timed: Timed,
-    /// The name of that quantity: `load latency`, `lmbench copy`.
+    /// The name of the measured quantity: `load latency`, `lmbench copy`.
     pub what: Text,
     /// The local node's memory.
     pub own: Datum,
@@ -183,8 +183,8 @@ impl Reach {
     }
 }
 
-/// A record's memory latency: from the node matrix, from single loads of large working sets, and from lmbench's loops, the most widely used
-/// first.
+/// A record's memory latency: from the node matrix, from single load latencies of large working sets, and from lmbench's loops, the most
+/// widely used first.
 pub(crate) fn find_reaches(record: &Record) -> Vec<Reach> {
     let nodes = Nodes::from_record(record);
     let mut all = Vec::new();
@@ -272,7 +272,7 @@ fn find_reach(nodes: &Nodes, all: &[&Measurement], timed: Timed, what: Text) -> 
         (false, true) => guess_own(all),
         (false, false) => (all.to_vec(), Vec::new()),
     };
-    // The cost of other nodes is computed from CPUs measured with both.
+    // The cost of other nodes is computed from CPUs with results for both local and other memory.
     let both = |m: &&Measurement| other.iter().any(|f| f.labels.get(Label::Cpu) == m.labels.get(Label::Cpu));
     if own.iter().any(both) {
         own.retain(both);
@@ -321,7 +321,7 @@ pub(crate) fn add_node_rows(record: &Record, rows: &mut Rows) {
         // A row has the same position in every record, regardless of the record's other rows.
         let (metric, order) = match reach.timed {
             Timed::Matrix => (metrics::NUMA_LATENCY, 0),
-            // Already covered by the level from a curve.
+            // The level derived from a curve already covers this.
             Timed::Loads => continue,
             Timed::Stream(op) => (metrics::STREAM_NS_PER_ELEMENT, (op as u32 + 1) * 10),
         };

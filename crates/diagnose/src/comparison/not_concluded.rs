@@ -12,7 +12,7 @@ use crate::samples::has_code;
 /// The workload of [`rates`].
 const OPENSSL: &str = "openssl speed aes-256-ige (8 KiB)";
 
-/// Rates of `openssl speed` at 8 KiB; the text contains the number of processes for only some rates.
+/// Rates of `openssl speed` for blocks of 8 KiB; the text contains the number of processes for only some of the rates.
 fn rates(figures: &[(Option<u32>, f64)]) -> Record {
     let mut record = empty();
     record.machine.counts.cores = Some(96);
@@ -254,11 +254,10 @@ fn idle_states_that_noise_could_have_made_are_no_cause() {
     };
     let causes = |one: &Record, other: &Record| {
         let said = side_by_side(&[("before", one), ("after", other)]);
-        let wake =
-            said.explanations.iter().find(|e| e.result.code() == Some("comparison-result-wakeup")).unwrap();
+        let wake = said.explanations.iter().find(|e| e.result.to_string().starts_with("wake-up")).unwrap();
         wake.causes.clone()
     };
-    // The second machine takes twice as long, both as is and tuned.
+    // The second machine takes twice as long, both untuned and tuned.
     assert!(causes(&run(60.0, 10.0), &run(121.0, 20.0)).is_empty());
     assert!(causes(&run(60.0, 10.0), &run(120.0, 10.0))[0].name.is(&IDLE_STATES));
 }
@@ -282,7 +281,7 @@ fn a_thousandth_of_the_time_that_neighbours_took_does_not_explain_a_halved_speed
     assert!((number(&little.why, "loss") - 0.5).abs() < 1e-9, "{little:?}");
     let much = claim(&guest(4.0, 0.001), &guest(2.0, 0.4));
     assert_eq!(much.support, Support::Supported, "{much:?}");
-    // The hypervisor's steal time for the whole run is listed among the changes and is the only value used.
+    // The steal time reported by the hypervisor for the whole run is listed among the changes; no other value is used.
     let accounted = |rate: f64, taken: f64, share: f64| {
         let mut record = guest(rate, taken);
         record.conditions.after.get_or_insert_default().steal_share = Some(share);
@@ -423,14 +422,14 @@ fn changes_that_chance_makes_are_reported_to_be_so_and_what_changed_most_comes_f
     assert!(has_code(&many, "comparison-changed") && !has_code(&many, "comparison-by-chance"), "{many}");
     assert_eq!((number(&many, "slower"), number(&many, "faster")), (2.0, 0.0));
     assert!(first(&many).starts_with("w0"), "{many}");
-    // The certain part of this change is smaller than that of the other change.
+    // This change is certain only to a smaller extent than the other change.
     assert!(first(&says(77.0, 80.0)).starts_with("w1"));
     // Losses precede gains, even larger ones.
     let both = says(300.0, 80.0);
     let codes: Vec<_> = both.sentences().iter().filter_map(Text::code).collect();
     assert_eq!(codes, ["comparison-changed", SLOWER_MOST.code, FASTER_MOST.code]);
     assert!(first(&both).starts_with("w1"), "{both}");
-    // Without any change, one in twenty of the 40 results is outside its interval.
+    // Even without any change, one in twenty of the 40 results is outside its interval.
     let one = says(79.0, 100.0);
     assert_eq!((number(&one, "slower"), number(&one, "faster"), number(&one, "by_chance")), (1.0, 0.0, 2.0));
     assert!(has_code(&one, "comparison-by-chance") && first(&one).starts_with("w0"), "{one}");

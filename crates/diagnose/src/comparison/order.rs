@@ -14,7 +14,7 @@ use crate::figures::median;
 
 /// Minimum number of records for a ranking.
 const LEAST: usize = 3;
-/// Minimum number of records for detecting outliers.
+/// Minimum number of records for outlier detection.
 const FOR_OUTLIERS: usize = 8;
 /// Number of scaled median absolute deviations beyond which a result is an outlier (Iglewicz and Hoaglin, 1993).
 const FAR: f64 = 3.5;
@@ -67,9 +67,7 @@ fn rank_subjects(of: &TableRow, known: &[Known]) -> Option<Order> {
         return None;
     }
     let says = if is_result(of) { describe_agreement(of, &ranks, known) } else { Text::default() };
-    // Names of rows in other groups are clear without context.
-    let result = if row.metric.family() == "wakeup" { name_wakeup(&of.key.name) } else { row.what.clone() };
-    Some(Order { result, metric: row.metric, unit: row.unit.clone(), ranks, says })
+    Some(Order { result: row.what.clone(), metric: row.metric, unit: row.unit.clone(), ranks, says })
 }
 
 /// Marks outliers among ascending ranks in the worse direction.
@@ -83,16 +81,11 @@ fn mark_outliers(ranks: &mut [Rank], better: Better) {
     }
 }
 
-/// The full name of a wake-up latency row, for use outside its group.
-pub(super) fn name_wakeup(row: &str) -> Text {
-    text!("comparison-result-wakeup", "wake-up, {row}")
-}
-
-/// The number of CPUs, which is irrelevant for one thread.
+/// The number of CPUs, which does not matter for a single thread.
 const CPUS: Template = Template::new("comparison-order-cpus", "number of CPUs");
-/// The load average; lower is faster.
+/// The load average; a lower value means a faster machine.
 const LOAD: Template = Template::new("comparison-order-load", "load average");
-/// The value of a fact in a record; higher is faster.
+/// The value of a fact in a record; a higher value means a faster machine.
 type Figure = fn(&Known) -> Option<f64>;
 /// Facts that may explain higher speed.
 const FACTS: [(Template, Figure); 5] = [

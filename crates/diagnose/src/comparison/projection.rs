@@ -33,12 +33,12 @@ pub(super) const RATED: Template = Template::new(
     "The memory devices are rated for {rated}; those of {who} run at {best}.",
 );
 
-/// Whether a setting's effect was measured on the machine that would gain; otherwise, the gain is modelled.
+/// Whether a setting's effect was measured on the machine that would benefit; otherwise, the gain is modelled.
 pub(super) fn is_measured(what: &WhatIf) -> bool {
     [IDLE_STATES, HUGE_PAGES].iter().any(|setting| what.setting.is(setting))
 }
 
-/// Every setting of each subject that is better on another subject, or better according to the subject's own results.
+/// For each subject, every setting that has a better value on another subject, or for which the subject's own results show a better value.
 pub(super) fn project_settings(known: &[Known], baseline: usize, explained: &[Explanation]) -> Vec<WhatIf> {
     let governor = text!("governor");
     let boost = text!("boost");
@@ -90,8 +90,9 @@ fn find_most<'a>(known: &'a [Known], figure: impl Fn(&Record) -> Option<f64>) ->
     all.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// All memory settings together, for a machine limited by memory: its speed if each core had the other machine's memory latency. The range
-/// extends from the current local latency per core to the full clock with the other machine's latency, if faster devices can reach it.
+/// The combined effect of all memory settings on a machine limited by memory: its speed if each core had the other machine's memory
+/// latency. The range extends from the current local latency per core to the full clock with the other machine's latency, if faster devices
+/// can reach it.
 fn project_all_memory(
     held: &Explanation,
     settings: &[WhatIf],
@@ -160,7 +161,7 @@ fn cite_datum(datum: &Datum) -> Evidence {
     cite_fact(figure(datum.value, &datum.unit), datum.from.clone())
 }
 
-/// Memory devices at the speed of those in the fastest other machine, within their rating.
+/// Memory devices that run at the speed of those in the fastest other machine, but not above their rating.
 fn project_devices(this: &Known, known: &[Known]) -> Option<WhatIf> {
     let (who, best) = find_most(known, |record| device_speed(record).map(f64::from))?;
     let best = best as u32;
@@ -272,8 +273,8 @@ fn project_huge_pages(this: &Known, known: &[Known]) -> Option<WhatIf> {
     Some(WhatIf { at_most: true, evidence, ..what })
 }
 
-/// Idle states disabled, as measured on this machine: for real-time threads as in the headline, otherwise for ordinary threads,
-/// whose timer slack is Linux's default and not a loss.
+/// Idle states disabled, as measured on this machine: for real-time threads as in the headline, otherwise for ordinary threads, whose timer
+/// slack is Linux's default and therefore not a loss.
 fn project_idle_states(this: &Known) -> Option<WhatIf> {
     let median =
         |policy, setting| filter_usable(find_wakeups(&this.rows, metrics::WAKEUP_LATENCY, policy, setting));

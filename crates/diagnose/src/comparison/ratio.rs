@@ -12,8 +12,8 @@ const DOUBTFUL: f64 = 1.5;
 
 /// Compares one result with the baseline's: the ratio and the verdict.
 pub(super) fn compare(this: &Datum, base: &Datum, better: Option<Better>) -> Cell {
-    // For shares of lost time, compare the remaining time: 0.2 % compared with 0.1 % is not half the speed. A ratio of the shares would be
-    // misleading, so it is omitted.
+    // For shares of lost time, compare the remaining time: a loss of 0.2 % instead of 0.1 % does not halve the speed. A ratio of the shares
+    // would be misleading, so it is omitted.
     if this.is_share() && base.is_share() {
         let better = better.map(|_| Better::Higher);
         let [this, base] = [this, base].map(|share| share.mapped(|taken| 1.0 - taken));
@@ -70,13 +70,13 @@ fn judge_difference(
     verdict.of_slower()
 }
 
-/// The 95 % interval of the ratio; `None` if a side has too few samples and no separate interval.
+/// The 95 % interval of the ratio; `None` if one side has too few samples and no interval of its own.
 fn find_interval(this: &Datum, base: &Datum) -> Option<(f64, f64)> {
     let exact = match (this.interval, base.interval) {
         (None, None) => resample_ratio(&this.samples, &base.samples),
         _ => None,
     };
-    // Distributions and long lists come with the intervals of their medians.
+    // Distributions and long lists of samples already include the intervals of their medians.
     exact.or_else(|| join_ratio((this.value, this.own_interval()?), (base.value, base.own_interval()?)))
 }
 

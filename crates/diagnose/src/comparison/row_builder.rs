@@ -1,5 +1,5 @@
-//! Builds the main results of one record: each resource and workload once, summarized over CPUs, CPU pairs and working sets. Different
-//! machines therefore have the same rows.
+//! Builds the main results of one record: each resource and workload is listed once, summarized over CPUs, CPU pairs and working sets, so
+//! that different machines have the same rows.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -19,8 +19,8 @@ const ONE_THING: f64 = 1.5;
 /// Bandwidth operations that are also shown per core, CPU and package.
 const DIVIDED: &[&str] = &["read", "triad"];
 
-/// The rows of a record. `commands` is set if all compared records are of commands; `only` contains block sizes that are the only
-/// size in some record.
+/// The rows of a record. `commands` is true if all compared records are of commands; `only` contains the block sizes that are the only size
+/// in some record.
 pub(super) fn build_rows(index: &RecordIndex, commands: bool, only: &OnlySizes) -> Rows {
     let record = index.record;
     let mut rows = measured_rows(record, commands, only);
@@ -95,11 +95,11 @@ fn recipe_settings(record: &Record) -> HashMap<&str, String> {
     settings
 }
 
-/// Retains the results that represent a row, and returns the kind of place over which they are summarized.
+/// Retains the results that represent a row, and returns the kind of place (such as CPUs) over which they are summarized.
 fn retain_best(key: &RowKey, all: &mut Vec<&Measurement>) -> &'static str {
     match key.metric {
         metrics::CORE_IPC => {
-            // The program's own counts precede system-wide ones; declared counts precede measured ones.
+            // Counts for the program precede system-wide counts; declared counts precede measured ones.
             let rank = |m: &&Measurement| {
                 let scope = method::is_system_wide(m);
                 (scope, m.labels.word(Label::Source) == Some("pmu"))

@@ -1,4 +1,4 @@
-//! The rows of one record as plain results, for comparisons of thousands of records.
+//! The rows of one record as plain results, used to compare thousands of records.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::{row_builder, work};
 /// The identity of a result, independent of its value in each record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// The family of results with the same causes.
+    /// The family of results that have the same causes.
     pub family: Family,
     /// The result's name: `triad, all CPUs`.
     pub what: Text,
@@ -41,7 +41,7 @@ pub struct RowFigure {
     pub cpu: Option<u32>,
 }
 
-/// A row's name for display outside its group: for wake-up latency, `median, fifo` lacks the metric.
+/// A row's name for display outside its group: for wake-up latency, the row name `median, fifo` does not include the metric.
 pub(crate) fn name_alone(metric: Metric, row: &str) -> Text {
     match metric.family() {
         "core_to_core" => format!("core to core, {row}").into(),
@@ -81,7 +81,7 @@ pub fn row_figures(record: &Record) -> Vec<RowFigure> {
     figures
 }
 
-/// Minimum number of CPUs for finding an outlier.
+/// Minimum number of CPUs for outlier detection.
 const ENOUGH_CPUS: usize = 3;
 
 /// The clock of the slowest CPU divided by the median clock: rows contain the median of all CPUs, which one bad core does not change.

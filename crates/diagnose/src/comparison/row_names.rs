@@ -15,7 +15,7 @@ use crate::tables::rows;
 /// Labels that identify a place on one machine rather than the measured quantity.
 const ON_MACHINE: &[&str] =
     &["cpu", "cpus", "core", "to_cpu", "node", "home", "from", "to", "clocksource", "priority"];
-/// Metrics without a row here: curves and matrices have separate rows, others are only listed individually.
+/// Metrics without a row here: curves and matrices have separate rows, and results of other metrics are only listed individually.
 const WITHOUT_ROW: &[Metric] = &[
     metrics::LOAD_LATENCY,
     metrics::LOAD_LATENCY_CYCLES,
@@ -43,7 +43,7 @@ pub(super) struct RowNames<'a> {
     works: Works<'a>,
     only: &'a OnlySizes,
     most_bandwidth: u64,
-    /// Whether the record has bandwidth with bytes counted as in STREAM.
+    /// Whether the record contains bandwidth results whose bytes are counted as in STREAM.
     streamed: bool,
     package: Option<u64>,
 }
@@ -131,17 +131,18 @@ impl<'a> RowNames<'a> {
                 // Different kinds of cache-line handover are never compared.
                 let how = Handover::of_measurement(m);
                 let order = 2 * class_order(class) + u32::from(how == Some(Handover::Store));
-                let name = join([class.to_owned()].into_iter().chain(how.map(|how| how.says().to_string())));
+                let class = format!("line transfer, {class}");
+                let name = join([class].into_iter().chain(how.map(|how| how.says().to_string())));
                 row(order, &name, &[])
             }
             ("wakeup", figure) => {
                 let head = match (figure, m.labels.get(Label::Cpu)) {
-                    // The headline is for one CPU.
+                    // The headline is for one CPU, this row for all CPUs.
                     ("latency", Some(_)) => "median over CPUs",
                     ("latency", None) => "median",
                     _ => figure,
                 };
-                row(0, head, &[Label::Policy, Label::Setting])
+                row(0, &format!("wake-up, {head}"), &[Label::Policy, Label::Setting])
             }
             ("stolen", figure) => {
                 let head = if figure == "share" { "share of stolen time" } else { "stolen time gap" };
@@ -162,8 +163,8 @@ impl<'a> RowNames<'a> {
         })
     }
 
-    /// The program that ran, under the name used to compare its times; a linespeed loop has its own name because its
-    /// instructions differ.
+    /// The program that ran, under the name used to compare its times. A loop of linespeed has a separate name because its instructions
+    /// differ.
     fn name_program<'b>(&'b self, m: &'b Measurement) -> Option<&'b str> {
         let label = m.labels.word(Label::Workload)?;
         let work = self.works.named(label).filter(|work| matches!(work.program, Program::Other(_)));
@@ -266,7 +267,7 @@ fn name_threads(kind: RowKind, threads: Option<u64>) -> String {
     }
 }
 
-/// A row's name: the beginning, and the words for these labels.
+/// Builds a row's name from its beginning and the words for these labels.
 fn describe(m: &Measurement, head: &str, labels: &[Label]) -> String {
     let said = labels.iter().filter_map(|label| say(*label, &m.labels.get(*label)?.to_string()));
     join([head.to_owned()].into_iter().chain(said))

@@ -1,4 +1,4 @@
-//! The rows of one record in a comparison: displayed results, and how rows of two records correspond.
+//! The rows of one record in a comparison: which results are displayed, and how the rows of two records correspond.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ pub(crate) enum RowKind {
     MissShare,
     /// A load from memory.
     Memory,
-    /// A load from memory on pages of 4 KiB.
+    /// A load from memory on 4 KiB pages.
     MemoryOnBasePages,
     /// Memory of other nodes.
     OtherNodes,
@@ -65,7 +65,7 @@ pub(crate) struct RowKey {
     pub metric: Metric,
     /// Order within the metric.
     pub order: u32,
-    /// The displayed name of the row, unique within the metric; it orders otherwise equal rows.
+    /// The displayed name of the row, which is unique within the metric; rows that are otherwise equal are sorted by name.
     pub name: String,
     /// The subject that two measured rows must share; rows that share nothing else are refused with a reason.
     pub loosely: Option<String>,
@@ -106,7 +106,7 @@ impl RowKey {
     pub(super) fn family(&self) -> Family {
         let of_core = match self.kind {
             RowKind::OneThread => self.metric.family() == "workload",
-            // A core's caches run at the core's clock.
+            // The private caches of a core run at the core's clock.
             RowKind::Other => self.metric == metrics::LOAD_LATENCY && matches!(self.order, 2..=5),
             _ => false,
         };
@@ -130,7 +130,7 @@ pub(crate) struct RowEntry {
     pub datum: Datum,
     /// The labels without those that identify a place on one machine.
     pub place: Labels,
-    /// The numbers of cores, CPUs and packages that produced the result together, if it may be divided by them.
+    /// The numbers of cores, CPUs and packages that together produced the result, if dividing by these numbers makes sense.
     pub parts: Option<Divisors>,
 }
 
@@ -146,7 +146,7 @@ pub(crate) struct Divisors {
 }
 
 impl Divisors {
-    /// The number of the specified parts.
+    /// The number of parts of the specified kind.
     pub(super) fn count(self, per: Per) -> u32 {
         match per {
             Per::Core => self.cores,
@@ -198,7 +198,7 @@ impl RowEntry {
         self.place.word(Label::Policy).unwrap_or("other")
     }
 
-    /// For wake-ups: the setting, by default the machine as is.
+    /// For wake-ups: the setting; by default, the machine without changes.
     pub(crate) fn setting(&self) -> &str {
         self.place.word(Label::Setting).unwrap_or("as-is")
     }

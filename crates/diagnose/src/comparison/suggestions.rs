@@ -18,9 +18,9 @@ const MOST_COMMANDS: usize = 3;
 /// Maximum length of a displayed command, in characters.
 const LONGEST_COMMAND: usize = 100;
 
-/// Suggests commands that yield more shared results, or a record to use instead; measurements that were already run are not suggested
-/// again. `measurements`: the arguments of `suggest_runs`, if nothing is shared. `here`: the side with a machine's record, whose `newer`
-/// records are read if there is something to suggest.
+/// Suggests commands that produce more shared results, or another record to use instead. Measurements that were already run are not
+/// suggested again. `measurements`: the arguments of `suggest_runs`, if nothing is shared. `here`: the side with the record of a machine;
+/// the `newer` records of that machine are read if there is something to suggest.
 pub fn suggest(
     sides: &[Side],
     measurements: Option<(impl Fn(&Record) -> Vec<&'static str>, impl Fn(&Record, &str) -> bool)>,
@@ -77,7 +77,7 @@ pub(super) fn suggest_runs(
                     "To compare with {record}, run on {on}: {commands}.")
             );
         }
-        // A measurement that none of the others can run is not suggested.
+        // A measurement that none of the other machines can run is not suggested.
         let mut measured = measured_by(side.record);
         measured.retain(|name| others.iter().any(|other| can_measure(other.record, name)));
         (!measured.is_empty()).then(|| {
@@ -90,8 +90,8 @@ pub(super) fn suggest_runs(
     suggestions.collect()
 }
 
-/// Suggests a newer record of the same machine to replace the side `here`: the newest record that contains work of another side which the
-/// current record lacks, or that `shares` any result with the others. `newer`: these records with their names, newest first.
+/// Suggests a newer record of the same machine to replace the side `here`: the newest record that contains work which another side has but
+/// the current record lacks, or that `shares` any result with the others. `newer`: these records with their names, newest first.
 pub(super) fn suggest_newer(
     sides: &[Side],
     here: usize,
@@ -124,7 +124,7 @@ pub(super) fn suggest_newer(
 }
 
 /// For a record with published or imported results of known work, the recipes or loops that measure the same on the other machines.
-/// Suggests only work that neither they nor the records in `newer` have yet, and nothing for published machines, which cannot be
+/// Suggests only work that is neither in their records nor in those in `newer`, and nothing for published machines, which cannot be
 /// measured.
 pub(super) fn suggest_works(sides: &[Side], newer: &[(String, Record)]) -> Vec<Text> {
     let suggest = |side: &Side| {
@@ -153,7 +153,7 @@ fn name_others<'a>(others: &[&Side<'a>]) -> &'a str {
     if let [other] = others { other.name } else { "the others" }
 }
 
-/// The command that measures this work; `None` if linespeed has none.
+/// The command that measures this work; `None` if linespeed has no such command.
 fn find_maker(name: &str) -> Option<String> {
     rows(WORKS, "commands").iter().find_map(|row| {
         let [work, command] = row.as_slice() else { return None };

@@ -16,8 +16,8 @@ use super::rows::{Divisors, RowEntry, RowKey, RowKind};
 pub const OTHER_COMMAND: Template =
     Template::new("comparison-other-command", "different commands: {base}, {this}");
 
-/// The reason why two results cannot be compared; `None` if they can. A command, settings or a size that is known for only one of them is
-/// not a reason.
+/// The reason why two results cannot be compared; `None` if they can. If a command, a setting or a size is known for only one of them, that
+/// is not a reason.
 pub(super) fn find_refusal(this: &Datum, base: &Datum) -> Option<Text> {
     if let Some(why) = this.unfit.as_ref().or(base.unfit.as_ref()) {
         return Some(why.clone());
@@ -42,7 +42,7 @@ pub(super) fn find_refusal(this: &Datum, base: &Datum) -> Option<Text> {
     let [base, this] = [base, this].map(Size::describe);
     Some(text!(
         "comparison-other-size",
-        "working sets of different size relative to the caches: {base}, {this}"
+        "working sets of different sizes relative to the caches: {base}, {this}"
     ))
 }
 
@@ -90,7 +90,7 @@ pub(super) fn build_rows<'a>(known: &'a [Known], baseline: usize) -> (Vec<TableR
     }
     let mut rows = Vec::new();
     let mut refused = Refused::default();
-    // Rows that only one record has, by the subject that they share with other rows.
+    // Rows that only one record contains, by the subject that they share with other rows.
     let mut alone: HashMap<(Metric, &str), Vec<(&RowKey, usize)>> = HashMap::new();
     for (key, entries) in all {
         let mut having = entries.iter().enumerate().filter_map(|(i, entry)| entry.map(|entry| (i, entry)));
@@ -99,7 +99,7 @@ pub(super) fn build_rows<'a>(known: &'a [Known], baseline: usize) -> (Vec<TableR
             if let Some(loosely) = &key.loosely {
                 alone.entry((key.metric, loosely)).or_default().push((key, first));
             }
-            // Counts are numerous; those that only one record has are not worth a note.
+            // There are many counts, so those that only one record contains are not worth a note.
             let counts = known.len() > 1 && key.metric.family() != "counter";
             if let Some(why) = entry.datum.unfit.as_ref().filter(|_| counts) {
                 refused.add(why, key.metric, &entry.datum.from, &[first]);
@@ -146,7 +146,7 @@ fn count_values(cells: &[Cell]) -> usize {
     cells.iter().filter(|cell| cell.value.is_some()).count()
 }
 
-/// Drops rows of other packages' memory that equal those of other nodes' memory, as each node is a package.
+/// Drops rows for the memory of other packages if they equal those for the memory of other nodes, because each node is then a package.
 fn drop_repeated(rows: &mut Vec<TableRow>) {
     let values = |row: &Row| -> Vec<Option<f64>> { row.cells.iter().map(|cell| cell.value).collect() };
     let of_nodes = rows.iter().filter(|row| row.key.kind == RowKind::OtherNodes);
@@ -158,7 +158,7 @@ fn drop_repeated(rows: &mut Vec<TableRow>) {
     });
 }
 
-/// Refuses rows that two records have in different variants, such as different byte counting or settings.
+/// Refuses rows of which two records contain different variants, such as different byte counts or settings.
 fn refuse_differing(alone: &HashMap<(Metric, &str), Vec<(&RowKey, usize)>>, refused: &mut Refused) {
     let mut found: Vec<(&RowKey, &RowKey, usize, usize)> = Vec::new();
     for rows in alone.values() {

@@ -143,7 +143,7 @@ fn a_line_handed_over_in_one_way_is_never_held_against_the_other() {
     for (a, b) in [(&old, &new), (&new, &old)] {
         let said = both(a, b);
         let rows: Vec<_> = said.rows.iter().map(|row| (row.what.to_string(), row.cells[1].ratio)).collect();
-        assert_eq!(rows, [("cache, by loads and stores".to_owned(), Some(1.0))]);
+        assert_eq!(rows, [("line transfer, cache, by loads and stores".to_owned(), Some(1.0))]);
         let figures = said.figures.iter().filter(|row| row.metric == "core_to_core.latency");
         assert_eq!(figures.map(|row| row.cells[1].ratio).collect::<Vec<_>>(), [Some(1.0)]);
     }
@@ -155,8 +155,11 @@ fn a_line_handed_over_in_one_way_is_never_held_against_the_other() {
     let rows: Vec<_> = said.rows.iter().map(|row| (row.what.to_string(), row.cells[1].ratio)).collect();
     assert_eq!(
         rows,
-        [("cache, by compare-and-swap", Some(2.0)), ("cache, by loads and stores", Some(1.0))]
-            .map(|(what, ratio)| (what.to_owned(), ratio))
+        [
+            ("line transfer, cache, by compare-and-swap", Some(2.0)),
+            ("line transfer, cache, by loads and stores", Some(1.0))
+        ]
+        .map(|(what, ratio)| (what.to_owned(), ratio))
     );
 }
 
@@ -391,7 +394,11 @@ fn wake_ups_are_said_to_be_over_cpus_and_shares_of_time_are_their_mean() {
     };
     assert_eq!(values("wakeup.latency", Some("as-is")), [Some(44.25e3), Some(52.5e3)]);
     let row = said.rows.iter().find(|row| row.metric == "wakeup.latency").unwrap();
-    assert_eq!(row.what.to_string(), "median over CPUs, fifo", "not the headline, which is for one CPU");
+    assert_eq!(
+        row.what.to_string(),
+        "wake-up, median over CPUs, fifo",
+        "not the headline, which is for one CPU"
+    );
     let near = |found: &[Option<f64>], expected: [f64; 2]| {
         found.iter().zip(expected).all(|(a, b)| a.is_some_and(|a| (a - b).abs() < 1e-4))
     };

@@ -1,5 +1,5 @@
 //! The answer in a few sentences: the faster machine and by how much, the causes, possible fixes, and the expected gain. It only restates
-//! the explanations, what-ifs, rankings and rows.
+//! the explanations, projections, rankings and rows.
 
 use record::comparison::{
     Cell, Claim, Comparison, Difference, Explanation, FactKind, Order, Rank, Relation, Row, Support, WhatIf,
@@ -16,8 +16,8 @@ use super::projection::is_measured;
 
 /// Share of unchanged results whose 95 % interval shows a change by chance.
 const BY_CHANCE: f64 = 0.05;
-/// A change larger than the width of its 95 % interval (four standard deviations) is not due to chance, for any number of results in a
-/// record.
+/// A change larger than the width of its 95 % interval (four standard deviations) is not due to chance, no matter how many results a record
+/// contains.
 const SURE: f64 = 1.0;
 /// Maximum number of causes listed for a result.
 const MOST_CAUSES: usize = 3;
@@ -58,7 +58,8 @@ fn first_of(mut all: Vec<Text>) -> Vec<Text> {
     all
 }
 
-/// The answer for two machines: the largest difference, the largest in the opposite direction, and the effect on memory-bound programs.
+/// The answer for two machines: the largest difference, the largest difference in the opposite direction, and the effect on memory-bound
+/// programs.
 fn state_pair(c: &Comparison, other: usize) -> Vec<Text> {
     let reported = select_explanations(&c.explanations);
     let mut said: Vec<Text> = reported.iter().map(|e| state_result(c, e)).collect();
@@ -72,7 +73,7 @@ fn state_pair(c: &Comparison, other: usize) -> Vec<Text> {
     said
 }
 
-/// The explanations in the answer: one for a result that one machine's limits explain, or a few of different kinds.
+/// The explanations in the answer: a single one if the limits of one machine explain a result, otherwise a few of different kinds.
 fn select_explanations(all: &[Explanation]) -> Vec<&Explanation> {
     if let Some(held) = all.iter().find(|e| e.held_back.is_some()) {
         return vec![held];
@@ -153,7 +154,7 @@ fn describe_gain(what: &WhatIf) -> Text {
     )
 }
 
-/// The undivided results, with the other subject's cell.
+/// The results before division by cores or CPUs, each with the other subject's cell.
 fn find_whole_rows(c: &Comparison, other: usize) -> impl Iterator<Item = (&Row, &Cell)> {
     let whole = c.rows.iter().filter(|row| row.per.is_none());
     whole.filter_map(move |row| Some((row, row.cells.get(other)?)))
@@ -172,7 +173,7 @@ fn is_doubtful(row: &Row) -> bool {
 /// Smaller differences, on a logarithmic scale, are negligible.
 const NOTED: f64 = 0.02;
 
-/// Results of the machine itself that differ reliably by more than any explained result.
+/// The machine's own results (not of workloads or counters) that reliably differ by more than any explained result.
 fn state_larger_differences(c: &Comparison, other: usize, explained: f64) -> Option<Text> {
     let is_of_machine = |row: &Row| !matches!(row.metric.family(), "workload" | "counter");
     let is_sure = |cell: &Cell| matches!(cell.verdict, Some(Verdict::Costs { .. }));
@@ -189,7 +190,7 @@ fn state_larger_differences(c: &Comparison, other: usize, explained: f64) -> Opt
 fn state_largest_differences(c: &Comparison, other: usize) -> Option<Text> {
     let has_ratio = |cell: &Cell| cell.ratio.is_some_and(|ratio| ratio.is_finite() && ratio > 0.0);
     let rows: Vec<(&Row, &Cell)> = find_whole_rows(c, other).filter(|(_, cell)| has_ratio(cell)).collect();
-    // Counts, which do not indicate speed, are listed only if there is nothing else.
+    // Counts are listed only if there is nothing else, because they do not indicate speed.
     let (judged, counts): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(row, _)| row.better.is_some());
     let mut rows = if judged.is_empty() { counts } else { judged };
     // Doubtful differences rank below certain ones, and negligible ones last.
@@ -249,7 +250,7 @@ fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -
     if changed.is_empty() {
         return text!("No change beyond noise in {figures}.");
     }
-    // The change at the end of the interval that is closer to 1; the largest change is listed first.
+    // The change according to the end of the interval that is closer to 1; the largest change is listed first.
     let resolved = |cell: &Cell| match cell.interval {
         Some((low, high)) if low > 1.0 || high < 1.0 => low.ln().abs().min(high.ln().abs()),
         Some(_) => 0.0,
@@ -287,7 +288,7 @@ fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -
     said
 }
 
-/// Describes changed settings, hardware first, and the load of other processes, which affects results like a setting.
+/// Describes changes to the hardware, to settings, and to the load of other processes, which affects results like a setting.
 fn state_changed_settings(c: &Comparison, other: usize) -> Text {
     let change = |difference: &Difference| {
         let value = |at: usize| difference.values.get(at).cloned().flatten();
@@ -314,7 +315,7 @@ fn state_many(c: &Comparison) -> Vec<Text> {
     if !results.is_empty() {
         said.push(text!("Outliers: {results}.", results = first_of(results)));
     }
-    // The first of the rankings with the most records.
+    // The first among the rankings that cover the most records.
     let most = c.orders.iter().map(|order| order.ranks.len()).max().unwrap_or(0);
     let order = c.orders.iter().find(|order| order.ranks.len() == most);
     said.extend(order.and_then(|order| state_order(c, order)));

@@ -1,4 +1,4 @@
-//! Compares two recordings of machines: their bottlenecks, CPU time, and waits of threads. Consecutive moments are correlated,
+//! Compares two recordings: the machines' bottlenecks, CPU time and thread waits. Consecutive moments are correlated,
 //! so confidence intervals are based on blocks of moments.
 
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use record::{Label, Labels, Metric, Text, Watch, text};
 
 use super::Side;
 
-/// Approximate number of rows in a table: confidence intervals are corrected for this many comparisons.
+/// Approximate number of rows in a table: confidence intervals are corrected for this number of simultaneous comparisons.
 const TOGETHER: usize = 16;
 /// Rows are omitted if no value exceeds this.
 const LEAST: f64 = 0.002;
@@ -102,7 +102,7 @@ fn figures<'a>(watches: &[&'a Watch]) -> Vec<Figure<'a>> {
     all
 }
 
-/// The states and waits of services' threads, as average numbers of threads.
+/// Average numbers of service threads in each state and each kind of wait.
 fn of_services<'a>(
     watches: &[&Watch],
     add: &mut impl FnMut(&'static str, Text, &'static str, &'static str, Option<(Label, String)>, Of<'a>),
@@ -170,7 +170,7 @@ fn row(figure: &Figure, estimates: &[Option<Estimate>], baseline: usize) -> Row 
         let Some(this) = estimate else { return Cell::default() };
         let mut cell = Cell { value: Some(this.value), ..Cell::default() };
         let Some(base) = base.filter(|_| index != baseline) else { return cell };
-        // Two shares differ by at most 1, even if there are few blocks.
+        // Two shares differ by at most 1, so the interval is limited to this range even if there are few blocks.
         let most = if figure.unit == "share" { 1.0 } else { f64::INFINITY };
         let by = this.minus(*base).interval(TOGETHER).map(|(low, high)| (low.max(-most), high.min(most)));
         let mut beyond = by;
@@ -234,7 +234,7 @@ fn answer(rows: &[Row], subjects: &[record::comparison::Subject], baseline: usiz
             let (now, before) = (value(row, cell.value?), value(row, before));
             let base = base.clone();
             Some(if row.metric == "watch.bound" {
-                text!("bound by {what} {now} of the time ({base}: {before})", what = row.what.clone())
+                text!("bound by {what} for {now} of the time ({base}: {before})", what = row.what.clone())
             } else {
                 text!("{what} {now} ({base}: {before})", what = row.what.clone())
             })

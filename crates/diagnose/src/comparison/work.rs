@@ -12,7 +12,7 @@ use crate::tables::rows;
 /// The workload label of a command that has no other name.
 const COMMAND: &str = "command";
 
-/// linespeed's own loops that do published work: the workload, the work, and the block size in bytes.
+/// linespeed's own loops that do published work. Each row has the workload, the work, and the block size in bytes.
 const OWN: [(&str, &str, Option<u64>); 5] = [
     ("bignum-power", "7^999999", None),
     ("pi", "pi, 5000 digits", None),
@@ -64,7 +64,7 @@ impl<'a> Works<'a> {
         for (label, m) in labelled() {
             if let Some(words) = m.detail.get(detail::COMMAND) {
                 let work = Work::of_command(words.iter().map(|word| word.as_ref()), m);
-                // A recipe's unpublished work is named after the recipe.
+                // Unpublished work of a recipe is named after the recipe.
                 let own = if label == COMMAND { commands } else { !work.published };
                 let name = if own { label.to_owned() } else { work.name.clone() };
                 works.entry(label).or_insert(Work { name, ..work });
@@ -121,7 +121,7 @@ impl<'a> Works<'a> {
 }
 
 /// Work for which a record has only one block size: other records' results of that size are then compared with it, even if their rates
-/// are still rising at that size. Also the families of work done by programs other than linespeed's loops.
+/// are still rising at that size. This type also contains the families of work done by programs other than linespeed's loops.
 #[derive(Default)]
 pub(super) struct OnlySizes {
     sizes: HashSet<(String, u64)>,
@@ -158,7 +158,7 @@ impl OnlySizes {
     }
 }
 
-/// Whether this label is of one of linespeed's loops.
+/// Whether this label belongs to one of linespeed's loops.
 pub(super) fn is_loop(label: &str) -> bool {
     OWN.iter().any(|own| own.0 == label)
 }
@@ -183,7 +183,7 @@ impl Work {
         Self { name, bytes: None, serial, version: None, published: serial, program: Program::Other(program) }
     }
 
-    /// The family that work of different sizes shares: comparing two different sizes is refused with a reason.
+    /// The family shared by work of different sizes. A comparison of two different sizes is refused, and the reason is reported.
     pub(super) fn family(&self) -> &str {
         let first = self.name.split(' ').next().unwrap_or_default();
         match first {
@@ -243,7 +243,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Long-number work: `echo "7^999999" | bc` is a power; `echo "scale=5000; 4*a(1)" | bc -l` computes digits of pi.
+/// Work on long numbers: `echo "7^999999" | bc` is a power; `echo "scale=5000; 4*a(1)" | bc -l` computes digits of pi.
 pub(super) fn name_long_number(name: &str) -> Option<String> {
     let (script, bc) = name.strip_prefix("echo ")?.rsplit_once(" | bc")?;
     if !bc.split_whitespace().all(|option| matches!(option, "-l" | "-q" | "-lq" | "-ql")) {

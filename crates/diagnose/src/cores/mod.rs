@@ -1,5 +1,5 @@
-//! Published results of processors: one file per microarchitecture in `reference/cores/`, and one file per group with common results of its
-//! members. A machine's processor is identified by CPUID or MIDR, otherwise by the vendor's name for it.
+//! Published results of processors: one file per microarchitecture in `reference/cores/`, and one file per group of microarchitectures with
+//! results that apply to all members. A machine's processor is identified by CPUID or MIDR, otherwise by its model name.
 
 mod range;
 #[cfg(test)]
@@ -50,15 +50,15 @@ pub struct Core {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KnownBy {
-    /// The vendor in CPUID.
+    /// The vendor as reported by CPUID.
     pub vendor: Option<String>,
-    /// The family in CPUID.
+    /// The family as reported by CPUID.
     pub family: Option<u32>,
-    /// The implementer in MIDR.
+    /// The implementer as reported in MIDR.
     pub implementer: Option<u32>,
     /// The models.
     pub models: Vec<u32>,
-    /// linespeed's names for the design, which also depend on stepping and features if generations share a model.
+    /// linespeed's names for the design. If generations share a model number, the name also depends on stepping and features.
     #[serde(default)]
     pub designs: Vec<String>,
     /// The core type on a hybrid machine: `performance` or `efficiency`.
@@ -93,7 +93,7 @@ pub struct Figure {
     pub kind: String,
     /// The publishers.
     pub sources: Vec<String>,
-    /// The conditions in words.
+    /// The measurement conditions, in words.
     pub note: Option<String>,
 }
 
@@ -104,7 +104,7 @@ mod expression {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Regex>, D::Error> {
         let text: Option<String> = Deserialize::deserialize(from)?;
-        // Firmware may write names in upper case, and users may write them in lower case.
+        // Firmware may report names in upper case, and users may type them in lower case.
         let read = |text: String| RegexBuilder::new(&text).case_insensitive(true).build();
         text.map(|text| read(text).map_err(Error::custom)).transpose()
     }

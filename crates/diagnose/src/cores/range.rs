@@ -7,7 +7,7 @@ use record::Machine;
 use super::{Core, Figure, all, has, names};
 use crate::tables::rows;
 
-/// The published results for one quantity of a design, in Hz, B/s, ns, cycles or another unit.
+/// The published results for one property of a design, in Hz, B/s, ns, cycles or another unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Range {
     /// The lowest value.
@@ -24,7 +24,7 @@ pub struct Range {
     pub guest: bool,
 }
 
-/// The record's unit for a unit used in text or in the data, and the conversion factor.
+/// Converts a unit used in text or in the data: the unit in records, and the conversion factor.
 pub(crate) fn unit_of(written: &str) -> Option<(&'static str, f64)> {
     static UNITS: LazyLock<Vec<Vec<&str>>> = LazyLock::new(|| rows(include_str!("units.txt"), "units"));
     let row = UNITS.iter().find(|row| row.first().is_some_and(|own| own.eq_ignore_ascii_case(written)))?;
@@ -32,7 +32,7 @@ pub(crate) fn unit_of(written: &str) -> Option<(&'static str, f64)> {
 }
 
 impl Figure {
-    /// Both ends, in the record's unit.
+    /// Both ends of the range, in the unit of records.
     pub(super) fn ends(&self) -> Option<(f64, f64, &'static str)> {
         let (unit, factor) = unit_of(&self.unit)?;
         let low = self.value.or(self.low)?;
@@ -44,8 +44,8 @@ impl Figure {
 }
 
 impl Core {
-    /// The published results for one quantity of this design. Results of the exact model take precedence over those of the design, which
-    /// otherwise include only results without a model; for a guest, results of guests take precedence over bare metal.
+    /// The published results for one property of this design. Results for the exact model take precedence; otherwise, only results without
+    /// a model count. For a guest, results from guests take precedence over those from bare metal.
     pub fn range<'a>(
         &self,
         what: &str,
@@ -80,7 +80,7 @@ impl Core {
     }
 }
 
-/// The published results for a quantity of a design, or otherwise of its group, or of servers in general.
+/// The published results for a property of a design, or otherwise of its group, or of servers in general.
 pub fn range_of(core: &Core, what: &str, machine: &Machine) -> Option<Range> {
     let (names, is_guest) = (names(&machine.processor).collect::<Vec<_>>(), machine.is_virtual());
     let range = |core: &Core| core.range(what, names.iter().copied(), is_guest);

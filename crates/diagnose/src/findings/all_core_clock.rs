@@ -33,7 +33,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![finding.undo(cause.undo)])
 }
 
-/// The CPUs that are too slow, the clock they are compared with as evidence, and the sentence.
+/// The CPUs that are too slow, the clock that they are compared with (as evidence), and the sentence.
 type TooSlow<'a> = (Vec<Below<'a>>, Evidence, Text);
 
 fn below_base<'a>(case: &Case<'a>) -> Option<TooSlow<'a>> {
@@ -56,7 +56,7 @@ fn below_one<'a>(case: &Case<'a>) -> Option<TooSlow<'a>> {
     if base_hz(case.record).or(machine.cpus.iter().find_map(|cpu| cpu.base_hz)).is_some() {
         return None;
     }
-    // Compared with the same core running alone, or with another core of the same type.
+    // The clock is compared with that of the same core running alone, or with that of another core of the same type.
     let usual = of_every_core(machine, middle(case.clocks("scalar", "one")));
     let own = |id: u32| case.clocks("scalar", "one").find(|m| m.labels.count(Label::Cpu) == Some(id.into()));
     let alone = |cpu: u32| own(cpu).or(usual);

@@ -42,7 +42,7 @@ fn report(case: &Case, out: &OutOfRange) -> Option<Finding> {
     let mut finding = RULE.report_loss(loss, what);
     finding.resource = Some(resource.name.clone());
     finding.confidence = Confidence::Medium;
-    // Hypervisor overhead relative to bare metal is not a fault of this guest.
+    // Hypervisor overhead, which makes a guest slower than bare metal, is not a fault of this guest.
     if typical.of_bare_metal {
         finding.severity = finding.severity.min(Severity::Warning);
         finding.confidence = Confidence::Low;
@@ -87,7 +87,7 @@ fn causes(case: &Case, resource: &str, figure: &Measurement) -> Vec<Evidence> {
     possible.into_iter().chain(excluded).map(|cause| cause.seen).collect()
 }
 
-/// A cause for or against which the record has evidence.
+/// A cause that evidence in the record supports or excludes.
 struct Cause {
     /// The resources that the cause may slow down.
     of: &'static [&'static str],
@@ -109,7 +109,7 @@ fn clock(case: &Case, _: &Measurement) -> Option<Cause> {
     let base = Value::Figure(base, "Hz");
     let says = match possible {
         true => text!("atypical-clock", "possible: the clock is {own}, below the base clock of {base}"),
-        false => text!("excluded: the clock is {own}, the base clock {base}"),
+        false => text!("excluded: the clock is {own}, and the base clock is {base}"),
     };
     Some(Cause { of: &[CORE, MEMORY_LATENCY, WAKE_UP], possible, seen: cite_fact(says, own) })
 }
@@ -141,7 +141,7 @@ fn page_size(_: &Case, figure: &Measurement) -> Option<Cause> {
     Some(Cause { of: LATENCY, possible, seen: cite_fact(says, figure) })
 }
 
-/// Whether the accessed memory belongs to another node.
+/// Whether the accessed memory was on another node.
 fn remote_memory(case: &Case, figure: &Measurement) -> Option<Cause> {
     let node = figure.labels.count(Label::Node)?;
     let cpu = figure.labels.count(Label::Cpu)?;
@@ -154,7 +154,7 @@ fn remote_memory(case: &Case, figure: &Measurement) -> Option<Cause> {
     Some(Cause { of: LATENCY, possible, seen: cite_fact(says, figure) })
 }
 
-/// Other guests of the host.
+/// Other guests on the host.
 fn sharing(case: &Case, _: &Measurement) -> Option<Cause> {
     let machine = &case.record.machine;
     let says = text!("possible: other guests share the host's memory and caches");

@@ -12,8 +12,8 @@ pub(super) const RULE: Rule = Rule { name: "bandwidth-below-parts", find };
 const USUAL: f64 = 0.7;
 
 /// Whether the whole machine was measured. A process limited to some of the CPUs, of the CPU time or of the nodes uses only some of the
-/// channels, as does a virtual machine, so the sum of all channels is not its ceiling. If all CPUs of a node are offline, no thread is near
-/// that node's memory.
+/// channels, as does a virtual machine, so the sum of all channels is not its ceiling. If all CPUs of a node are offline, no thread runs
+/// near that node's memory.
 pub(super) fn is_whole(case: &Case) -> bool {
     let machine = &case.record.machine;
     let (counts, limits, nodes) = (&machine.counts, &machine.limits, &machine.nodes);
@@ -39,7 +39,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         // For regular stores, the additional memory traffic is unknown.
         .filter(|m| has_labels(m, &[(Label::BytesCounted, "bus")]))
         .filter(|m| has_labels(m, &[(Label::Op, "read")]) || has_labels(m, &[(Label::Stores, "streaming")]))
-        // Arrays that fit in the caches do not measure memory; results of other tools often lack the array size.
+        // Results for arrays that fit in the caches do not reflect memory speed, and results of other tools often lack the array size.
         .filter(|m| walked(m) == 0 || walked(m) >= least)
         .filter(|m| m.labels.count(Label::Threads).is_some_and(|count| count >= threads))
         .max_by(|a, b| a.value().total_cmp(&b.value()))?;

@@ -7,9 +7,9 @@ use crate::resources::{Walk, beyond, walked};
 /// The share of the all-CPU bandwidth that is lost to other processes. If possible, it is measured by alternating between rounds with and
 /// without them.
 ///
-/// Otherwise modelled from the other processes' CPU time: a thread transfers nothing while another task uses its CPU, so the lost share of
-/// bandwidth equals that task's share of all CPUs' time. The loss is smaller if fewer CPUs saturate memory, and larger if the other
-/// processes use memory bandwidth themselves.
+/// Otherwise, it is modelled from the other processes' CPU time: a thread transfers nothing while another task uses its CPU, so the lost
+/// share of bandwidth equals that task's share of all CPUs' time. The loss is smaller if fewer CPUs saturate memory, and larger if the
+/// other processes use memory bandwidth themselves.
 pub(crate) const RULE: Rule = Rule { name: "bandwidth-shared", find };
 
 /// The finding if the best result was measured while no other processes ran.
@@ -18,7 +18,7 @@ pub(crate) const AT_TIMES: Template = Template::new(
     "other tasks sometimes reduce triad's memory bandwidth by {lost} ({stores} stores)",
 );
 
-/// If the overall result is this many times the result of the rounds with other processes, their load was not constant.
+/// If the overall result is this many times the result of the rounds with other processes, the load of these processes was not constant.
 const UNDISTURBED: f64 = 1.25;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
@@ -60,11 +60,11 @@ fn by_turns((m, loss): (&Measurement, Verdict)) -> Option<Finding> {
     let stores = m.labels.word(Label::Stores).unwrap_or("regular").to_owned();
     let share = share_of(&loss);
     let lost = lost_share(&loss);
-    // The result was measured at a different time in the run than the alternating rounds.
+    // This result and the alternating rounds were measured at different times during the run.
     let beside = m.detail.get(detail::ALONE_BYTES_PER_SECOND).map(|alone| alone * (1.0 - share));
     let at_times = beside.is_some_and(|beside| m.value() > beside * UNDISTURBED);
     let in_turns = text!(
-        "in alternating runs of a few milliseconds, other tasks reduce triad's bandwidth ({stores} stores) by {lost}",
+        "other tasks reduce triad's bandwidth ({stores} stores) by {lost}, in alternating runs with and without them",
         stores = stores.clone(),
         lost = lost.clone()
     );

@@ -1,4 +1,4 @@
-//! Disabled boost, reported here if no measured clock shows the cost.
+//! Disabled boost. It is reported here if no measured clock shows its cost.
 
 use super::clock_cause::no_boost;
 use super::clock_limit;
@@ -8,7 +8,7 @@ use super::prelude::*;
 /// the setting with its cost. However, many drivers lower the advertised clock when boost is off, which leaves no clock
 /// to compare with.
 ///
-/// Modelled if the record has both clocks: 1 − base clock ÷ maximum clock. If the base clock is missing, the single
+/// If the record has both clocks, the loss is modelled as 1 − base clock ÷ maximum clock. If the base clock is missing, the single
 /// frequency of a policy is used instead.
 pub(super) const RULE: Rule = Rule { name: "boost-off", find };
 

@@ -7,7 +7,8 @@ use super::{other_load, steal_time};
 use crate::cpu_accounting::{DISTURBED, used_by_others};
 use record::phrase::join_list;
 
-/// Instructions per cycle of the same work on many cores compared with one; for a command, the stalled issue slots as counted by the core.
+/// Instructions per cycle of the same work on many cores compared with one core; for a command, the stalled issue slots counted by the
+/// core.
 pub(super) const RULE: Rule = Rule { name: "busy-stalled", find };
 
 /// The workload of `linespeed stat`'s results.
@@ -50,8 +51,8 @@ fn steps<'a>(case: &Case<'a>) -> Vec<Step<'a>> {
 }
 
 fn find_stalled_step(case: &Case, (one, many): Step) -> Option<Finding> {
-    // If IPC is computed from a declared instruction count and time, CPU time of other tasks counts as cycles of the work, so a disturbed
-    // run shows nothing about the work.
+    // If IPC is computed from a declared instruction count and time, CPU time of other tasks is counted as cycles of the work, so a
+    // disturbed run shows nothing about the work.
     let declared = many.labels.word(Label::Source) != Some("pmu");
     let beside = used_by_others(case.record).is_some_and(|used| used >= DISTURBED);
     if beside || (declared && [one, many].iter().any(|m| m.doubt.is_some())) {

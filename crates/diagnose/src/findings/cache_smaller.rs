@@ -23,12 +23,6 @@ fn on_huge_pages<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a Measurement> {
     case.figures_of(metrics::LOAD_LATENCY).filter(|m| m.labels.word(Label::Page) == Some("2MiB"))
 }
 
-/// The smallest working set measured on 2 MiB pages. Below this size, the curve uses 4 KiB pages. Their physical addresses collide in some
-/// cache sets and they exceed the TLB early; beyond L1, both effects look like the end of a cache.
-fn first_huge(case: &Case) -> Option<u64> {
-    on_huge_pages(case).filter_map(|m| m.labels.count(Label::Bytes)).min()
-}
-
 fn find(case: &Case) -> Option<Vec<Finding>> {
     // A curve that was disturbed by other processes shows nothing about the machine.
     if is_disturbed(case) {
@@ -89,7 +83,10 @@ fn find_smaller(case: &Case, at: usize, level: &Level, size: u64) -> Option<Find
     if before.is_some_and(|before| measured <= before) {
         return None;
     }
-    if at > 0 && first_huge(case).is_none_or(|first| measured < first) {
+    // Below the smallest working set on 2 MiB pages, the curve uses 4 KiB pages. The physical addresses of such pages collide in some
+    // cache sets, and the pages exceed the TLB early; beyond L1, both effects look like the end of a cache.
+    let first_huge = on_huge_pages(case).filter_map(|m| m.labels.count(Label::Bytes)).min();
+    if at > 0 && first_huge.is_none_or(|first| measured < first) {
         return None;
     }
     // The effective size is between the last working set that fit in the level and the next measured one.
@@ -102,7 +99,7 @@ fn find_smaller(case: &Case, at: usize, level: &Level, size: u64) -> Option<Find
     if most >= MUCH_SMALLER || !is_confirmed(case, level, size) {
         return None;
     }
-    // This verdict only shows whether part of the cache is missing; the missing part is not a share of speed.
+    // This verdict only shows whether part of the cache is missing; the missing share of the cache is not a share of speed.
     costs(verdict(1.0 - least, (1.0 - most, 1.0 - least)))?;
     let (name, seen) = (&level.name, Value::Bytes(measured));
     let says = text!(
@@ -127,8 +124,8 @@ fn find_smaller(case: &Case, at: usize, level: &Level, size: u64) -> Option<Find
     Some(Finding { confidence, ..finding })
 }
 
-/// Whether the curves of two CPUs leave a level this early. For a shared cache, one curve suffices. Other processes can make a private
-/// cache appear smaller in a single curve.
+/// Whether the curves of two CPUs leave a level this early. For a shared cache, one curve suffices. In a single curve, other processes can
+/// make a private cache appear smaller.
 fn is_confirmed(case: &Case, level: &Level, size: u64) -> bool {
     let beyond = on_huge_pages(case).filter(|m| {
         (size_of(m) as f64) < size as f64 * MUCH_SMALLER && spread(&m.summary).0 > level.latency_ns * STILL_ON

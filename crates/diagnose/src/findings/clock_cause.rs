@@ -114,7 +114,7 @@ pub(super) fn no_boost(snapshot: &Snapshot) -> Option<Cause> {
     let mut cause = Cause::shown(what, text!("boost off"), "conditions.before.boost", Vec::new());
     let source = snapshot.boost_source.as_deref();
     if let Some(path) = source.and_then(pasteable).filter(|path| path.starts_with("/sys/")) {
-        // In Intel's file, the values have the opposite meaning of those in all other files.
+        // In Intel's file, the values have the opposite meaning to those in all other files.
         let (on, off) = if path.ends_with("no_turbo") { ("0", "1") } else { ("1", "0") };
         let (boost, path) = (KnobValue::new(KnobName::Boost, "on"), path.replace("/policy0/", "/policy*/"));
         cause.remedy.push(Remedy::command(write_command(on, &path)).sets(boost));

@@ -8,9 +8,9 @@ use super::clock_holders::{
 use super::clock_limit;
 use super::prelude::*;
 
-/// Power limits below the package's rating or below another interface's limit, firmware limits, and limits reported by the processor, by
-/// the kernel's cooling or by the firmware's power profile. If a measured clock is too low, `clock-limit` and `all-core-clock` report these
-/// limits as causes, with their cost.
+/// Power limits below the package's rating or below the limit in another interface, firmware limits, limits reported by the processor,
+/// and limits set by the kernel's thermal management or the firmware's power profile. If a measured clock is too low, `clock-limit` and
+/// `all-core-clock` report these limits as causes, with their cost.
 pub(super) const RULE: Rule = Rule { name: "clock-held", find };
 
 const BY_PROCESSOR: Template = Template::new("processor-held", "the processor's clock is limited: {cause}");
@@ -33,11 +33,11 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         let [limit, allowed] = [held.limit.watts, held.allowed].map(|watts| Value::Figure(watts, "W"));
         let what = text!(
             "power-limited",
-            "the sustained power of {zone} is limited to {limit}; {allowed} is possible ({interface})"
+            "the sustained power of {zone} is limited to {limit}; up to {allowed} is possible ({interface})"
         );
         findings.push(report(if reached { Severity::Warning } else { Severity::Note }, what, cause));
     }
-    // If a measured clock is too low, another finding reports it with the cost and with this limit as the cause.
+    // If a measured clock is too low, another finding reports that clock with its cost, and with this limit as the cause.
     let is_measured = !clock_limit::RULE.findings(case).is_empty();
     if !is_measured {
         let most = case.record.machine.processor.max_hz.map(|hz| hz as f64);

@@ -15,7 +15,7 @@ pub(super) struct Cause {
     pub evidence: Vec<Evidence>,
     pub remedy: Vec<Remedy>,
     pub undo: Vec<Remedy>,
-    /// Whether a setting proves the cause; otherwise, the cause is the remaining possibility.
+    /// Whether a setting proves the cause; otherwise, the cause is only the most likely one.
     pub is_set: bool,
 }
 
@@ -54,7 +54,7 @@ pub(super) fn power_limit(holders: &ClockHolders) -> Option<Held<'_>> {
     held.min_by(|a, b| (a.limit.watts / a.allowed).total_cmp(&(b.limit.watts / b.allowed)))
 }
 
-/// The highest power of a package under known work, over all work and packages.
+/// The highest power of any package under any known work.
 fn most_drawn<'a>(case: &Case<'a>) -> Option<(&'a Measurement, f64)> {
     let holders = &case.record.conditions.before.clock_holders;
     let zones: BTreeSet<&str> = holders.power_limits.iter().map(|l| l.zone.as_str()).collect();
@@ -65,7 +65,7 @@ fn most_drawn<'a>(case: &Case<'a>) -> Option<(&'a Measurement, f64)> {
 }
 
 impl Held<'_> {
-    /// The limit as a cause with the measured power, and whether the power reaches the limit.
+    /// Describes the limit as a cause, with the measured power, and returns whether the power reaches the limit.
     pub(super) fn cause(&self, case: &Case) -> (Cause, bool) {
         let PowerLimit { interface, watts, zone, limit_file, .. } = self.limit;
         let limit = Value::Figure(*watts, "W");
@@ -105,7 +105,7 @@ fn pasteable_file(file: &str) -> Option<&str> {
 }
 
 /// The cause of a clock below `promised` Hz: the firmware's limit, the limit that the processor currently reports, a power limit that the
-/// package reaches, or the kernel's cooling.
+/// package reaches, or a limit set by the kernel's thermal management.
 pub(super) fn cause(case: &Case, cpu: u32, promised: f64) -> Option<Cause> {
     let holders = &case.record.conditions.before.clock_holders;
     firmware_limit(case, |cpus| cpus.contains(cpu))
@@ -180,7 +180,7 @@ pub(super) fn is_set(case: &Case, setting: &ClockSetting) -> bool {
 }
 
 /// The limit that the processor itself reports: heat, an external signal or a regulator. Power limits are reported elsewhere, with their
-/// value.
+/// values.
 pub(super) fn by_processor(case: &Case) -> Option<Cause> {
     let conditions = &case.record.conditions;
     let snapshots = [Some((&conditions.before, "before")), conditions.after.as_ref().map(|s| (s, "after"))];
@@ -209,7 +209,7 @@ pub(super) fn by_heat(case: &Case) -> Option<Cause> {
     Some(Cause::shown(what, says, from, advise_for(HeldBy::Heat)))
 }
 
-/// The share of maximum performance that the driver allows.
+/// The driver's limit, as a share of maximum performance.
 pub(super) fn by_driver(holders: &ClockHolders) -> Option<Cause> {
     const FILE: &str = "/sys/devices/system/cpu/intel_pstate/max_perf_pct";
     let percent = holders.max_percent.filter(|percent| *percent < 100)?;

@@ -80,7 +80,7 @@ fn find_slow(case: &Case) -> Option<Finding> {
     Some(Finding { confidence, ..finding })
 }
 
-/// CPUs with a limit this far below the others count as limited, regardless of the machine's core types.
+/// CPUs whose limit is this far below that of the others count as limited, regardless of the machine's core types.
 const FAR_BELOW: f64 = 1.0 / 3.0;
 
 /// Whether CPUs with different limits have cores of the same type. This is the case if the design has one core type, or if at most a
@@ -99,7 +99,8 @@ fn are_equal_cores(case: &Case, highest: f64) -> bool {
 
 /// Clock limits below the advertised clock or below the limit of other CPUs, if no clock was measured.
 ///
-/// Modelled: 1 − limit ÷ advertised clock. If boost is off, drivers lower the limit to the base clock; that is a separate finding.
+/// The loss is modelled as 1 − limit ÷ advertised clock. If boost is off, drivers lower the limit to the base clock; disabled boost is a
+/// separate finding.
 pub(super) fn find_limited(case: &Case) -> Option<Finding> {
     let (machine, before) = (&case.record.machine, &case.record.conditions.before);
     if machine.is_virtual() {

@@ -4,7 +4,7 @@ use super::prelude::*;
 
 /// The cost of reading the clock, and the clocksource that causes this cost.
 ///
-/// Modelled: the loss relative to published costs of reading it in user space.
+/// The loss is modelled relative to published costs of reading the clock in user space.
 pub(super) const RULE: Rule = Rule { name: "clocksource", find };
 
 /// Clocksources that the vDSO cannot read (kernel: clocksources without an archdata/vdso mode).
@@ -60,7 +60,7 @@ pub(super) fn cite_source(source: &str) -> Evidence {
 }
 
 /// The cost of a reading. If the name of the clocksource already shows that readings are slow, doubt about the exact cost does not weaken
-/// the finding; the doubt is then part of the text instead of being attached to the result.
+/// the finding. In this case, the text mentions the doubt, and the result is cited without it.
 fn cite_read(read: &Measurement, known_slow: bool) -> Evidence {
     let Some(doubt) = read.doubt.as_ref().filter(|_| known_slow) else {
         return cite_fact(text!("reading the clock takes {read}"), read);

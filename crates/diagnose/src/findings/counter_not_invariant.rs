@@ -1,4 +1,4 @@
-//! A cycle counter whose rate changes or that stops: clocks and profilers based on such a counter are wrong, and the kernel falls back to a
+//! A cycle counter that stops or changes its rate. Clocks and profilers based on such a counter are wrong, and the kernel falls back to a
 //! slow clock.
 
 use super::clocksource;

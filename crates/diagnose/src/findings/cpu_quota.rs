@@ -7,7 +7,7 @@ use super::prelude::*;
 use super::quota::{quota, throttled_periods};
 use super::steal_time;
 
-/// The quota compared with the CPUs allowed.
+/// The quota compared with the number of allowed CPUs.
 pub(super) const RULE: Rule = Rule { name: "cpu-quota", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {

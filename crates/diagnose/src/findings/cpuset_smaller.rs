@@ -4,7 +4,7 @@ use record::units;
 
 use super::prelude::*;
 
-/// CPUs allowed compared with CPUs online.
+/// The number of allowed CPUs compared with the number of online CPUs.
 pub(super) const RULE: Rule = Rule { name: "cpuset-smaller", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {

@@ -10,7 +10,7 @@ use super::{Rule, needs};
 use crate::figures::{Place, cite_fact, name_cpus, severity, share_of, weight};
 use crate::tables::{rows, template};
 
-/// The remedies for findings, and reasons for unknown costs.
+/// The remedies for findings, and the reasons why costs are unknown.
 const REMEDIES: &str = include_str!("remedies.txt");
 
 /// The remedies of a section, and how to undo them.
@@ -41,7 +41,7 @@ pub(super) fn reason(section: &str) -> Text {
 }
 
 impl Rule {
-    /// A finding of a measured loss; its severity follows from the loss.
+    /// A finding with a measured loss, which determines its severity.
     pub(super) fn report_loss(&self, loss: Verdict, what: impl Into<Text>) -> Finding {
         Finding {
             rule: self.name.to_owned(),
@@ -138,7 +138,7 @@ pub(super) trait Draft: BorrowMut<Finding> + Sized {
         self
     }
 
-    /// Sets which programs are affected; this decides the severity of the loss.
+    /// Sets which programs are affected, which influences the severity.
     fn felt_by(mut self, relevance: Relevance) -> Self {
         let finding = self.borrow_mut();
         finding.relevance = relevance;

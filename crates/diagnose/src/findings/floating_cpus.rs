@@ -5,7 +5,7 @@ use record::shape::Motion;
 
 use super::prelude::*;
 
-/// Placement checks whose results differ.
+/// Placement checks that found different placements.
 pub(super) const RULE: Rule = Rule { name: "floating-cpus", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {

@@ -7,12 +7,12 @@ use super::prelude::*;
 /// Domains detected by placement checks, compared with those that Linux shows.
 pub(super) const RULE: Rule = Rule { name: "hidden-domains", find };
 
-/// Minimum number of placement checks to exclude chance.
+/// Minimum number of placement checks for a result that is not due to chance.
 const LEAST: u64 = 2;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let shape = case.shape()?;
-    // If no hypervisor moves CPUs, changing domains are not real.
+    // Without a hypervisor that moves CPUs, changes of the domains are measurement errors.
     let can_be = case.record.machine.is_virtual() || shape.topology == Topology::Finer;
     let split = shape.split.filter(|split| can_be && split.count >= LEAST);
     let apart = split.zip(shape.distances.last()).map(|(split, far)| {
@@ -40,7 +40,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         let what = text!("{pairs} pairs of CPUs that Linux shows as SMT siblings do not contend", pairs);
         RULE.report_fact_as("hidden-domains siblings", Severity::Note, what)
             .cite(
-                text!("each is equally fast whether the other is busy or idle"),
+                text!("each CPU is equally fast whether the other is busy or idle"),
                 "diagnosis.shape.siblings_not_confirmed",
             )
             .mend_as("hidden-domains siblings")

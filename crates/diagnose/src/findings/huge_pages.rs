@@ -3,13 +3,13 @@
 use super::draft::read_section;
 use super::prelude::*;
 
-/// The kernel's setting that selects the programs with transparent huge pages.
+/// The kernel setting that selects which programs get transparent huge pages.
 pub(super) const ENABLED: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 
-/// The refusal that the latency measurement lifted.
+/// The name of the coverage entry which shows that the latency measurement lifted the refusal.
 pub(super) const LIFTED: &str = "latency huge pages";
 
-/// Whether huge pages were refused to this process but measured nevertheless.
+/// Whether huge pages were refused to this process but were measured nevertheless.
 pub(super) fn is_refusal_lifted(case: &Case) -> bool {
     case.record.coverage.iter().any(|coverage| coverage.what == LIFTED && coverage.state == State::Degraded)
 }

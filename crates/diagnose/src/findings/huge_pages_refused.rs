@@ -18,7 +18,7 @@ const WHAT: Template = Template::new(
     "huge pages are refused: page walks slow down large working sets",
 );
 
-/// The remedy if the parent process refused them.
+/// The remedy if the parent process disabled huge pages.
 const BY_PARENT: &str = "huge-pages parent";
 
 fn on<'a>(case: &Case<'a>, page: &'static str) -> impl Iterator<Item = &'a Measurement> {
@@ -30,7 +30,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![found.felt_by(Relevance::Some)])
 }
 
-/// The results on both page sizes. Programs started in the same way get only small pages.
+/// The results for both page sizes. Programs started in the same way get only small pages.
 fn measure_refusal(case: &Case) -> Option<Finding> {
     if !is_refusal_lifted(case) {
         return None;

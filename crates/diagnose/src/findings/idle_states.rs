@@ -54,7 +54,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         finding = finding.cite(says, gain.tuned);
         finding.confidence = finding.confidence.min(Confidence::Medium);
     }
-    // The exit latencies in a guest are the driver's guess; the hypervisor decides when the vCPU resumes.
+    // In a guest, the driver only guesses the exit latencies; the hypervisor decides when the vCPU resumes.
     let own = if is_virtual { &[][..] } else { states };
     let deepest = own.iter().rposition(|state| state.disabled != Some(true));
     if let Some((at, exit)) = deepest.and_then(|at| Some((at, own[at].exit_ns?))) {
@@ -65,7 +65,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![finding])
 }
 
-/// Whether disabling idle states has an effect: the haltpoll governor polls and halts regardless (drivers/cpuidle/governors/haltpoll.c).
+/// Whether disabling idle states has an effect: the haltpoll governor polls and halts in any case (drivers/cpuidle/governors/haltpoll.c).
 fn heeds_disabled(case: &Case) -> bool {
     case.record.machine.idle.governor.as_deref() != Some("haltpoll")
 }
@@ -75,7 +75,8 @@ const POLL_NS: &str = "/sys/module/haltpoll/parameters/guest_halt_poll_ns";
 /// The kernel command-line option that sets this time.
 const POLL_OPTION: &str = "haltpoll.guest_halt_poll_ns=";
 
-/// The remedy for a guest whose governor polls briefly before halting; polling uses less host time this way than without halting.
+/// The remedy for a guest whose governor polls before it halts the CPU: this uses less of the host's time than polling without ever
+/// halting.
 fn poll_briefly(case: &Case) -> Option<Remedy> {
     let may = case.record.machine.is_virtual() && !heeds_disabled(case);
     remedies("idle-states poll").pop().filter(|_| may)

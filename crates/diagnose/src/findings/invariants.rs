@@ -1,4 +1,4 @@
-//! Requirements for all findings of any rule, checked in each rule's tests.
+//! Requirements that every finding must meet, checked in the tests of each rule.
 
 use record::diagnosis::Finding;
 use record::{Measurement, Record, Remedy, Text, Verdict};
@@ -29,7 +29,7 @@ pub(crate) fn missing(record: &Record, rule: Rule) -> Option<&'static str> {
     rule.missing(&Case { index: &index, numa: numa.as_ref() })
 }
 
-/// Panics, with the finding, if a finding lacks something that a user needs.
+/// Panics with a message that contains the finding if the finding lacks something that a user needs.
 pub(crate) fn assert_sound(record: &Record, found: &[Finding]) {
     if found.is_empty() {
         return;

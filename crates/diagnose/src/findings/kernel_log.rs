@@ -4,7 +4,7 @@ use super::needs::RULES as TABLE;
 use super::prelude::*;
 use crate::tables::sentences;
 
-/// The rules, one per kind of line. A log without any of these lines provides no more information than a missing log.
+/// The rules, one per kind of line. A log without any of these lines is no more informative than a missing log.
 pub(super) const RULES: [Rule; 4] = [
     Rule { name: "tsc-unstable", find: |case| find(case, "tsc-unstable", Severity::Warning) },
     Rule { name: "machine-check", find: |case| find(case, "machine-check", Severity::Warning) },
@@ -12,7 +12,7 @@ pub(super) const RULES: [Rule; 4] = [
     Rule { name: "memory-uncorrected", find: |case| find(case, "memory-uncorrected", Severity::Serious) },
 ];
 
-/// For a rule's kernel log line: the place of its note in the record, the note itself, and the finding.
+/// For the kernel log line of a rule: the place of its note in the record, the note itself, and the finding.
 fn find_note<'a>(case: &Case<'a>, rule: &str) -> Option<(usize, &'a Text, Template)> {
     let [note, what] = sentences(TABLE, "kernel-log", rule)[..] else { return None };
     let mut notes = case.record.machine.notes.iter().enumerate();

@@ -7,8 +7,8 @@ use crate::memory_channels::{self, rated_mt_s};
 
 /// Devices with different rated or configured speeds.
 ///
-/// Modelled: memory is interleaved evenly over its channels, so all channels run at the speed of the slowest: 1 −
-/// slowest ÷ mean.
+/// The loss is modelled as 1 − slowest ÷ mean, because memory is interleaved evenly over its channels, so all channels run at the speed of
+/// the slowest one.
 pub(super) const RULE: Rule = Rule { name: "memory-mixed", find };
 
 /// Speeds are multiples of 100/3 MT/s, which firmware and devices round differently: 2933 equals 2934.
@@ -23,7 +23,7 @@ const RATED: Template = Template::new(
     "memory devices are rated for different speeds, the slowest for {slowest} MT/s",
 );
 
-/// The highest possible speed of the slowest device with memory, MT/s; `None` unless all are known and they differ.
+/// The highest possible speed of the slowest populated device, MT/s; `None` unless the speeds of all devices are known and differ.
 pub(super) fn slowest_rated(machine: &Machine) -> Option<u32> {
     let rated = memory_channels::populated(machine).map(|device| rated_mt_s(machine, device));
     let rated = rated.collect::<Option<Vec<u32>>>()?;
@@ -45,7 +45,7 @@ fn speeds(of: impl Iterator<Item = u32>) -> BTreeMap<u32, usize> {
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let machine = &case.record.machine;
-    // A guest's devices are invented, and a truncated list is incomplete.
+    // The devices of a guest are invented by the hypervisor, and a truncated list is incomplete.
     if memory_channels::are_made_up(machine) || !memory_channels::is_whole(machine) {
         return None;
     }

@@ -9,7 +9,7 @@ use crate::memory_channels;
 
 /// Different amounts of memory on the channels of a node, or on nodes.
 ///
-/// Modelled: a program that accesses all memory evenly is limited by the fullest channel, so the lost share is 1 − mean ÷ maximum.
+/// The lost share is modelled as 1 − mean ÷ maximum, because a program that accesses all memory evenly is limited by the fullest channel.
 pub(super) const RULE: Rule = Rule { name: "memory-population", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
@@ -44,7 +44,7 @@ fn uneven(sizes: impl Iterator<Item = u64>) -> f64 {
 /// Bytes of each channel, by node.
 type Channels = BTreeMap<Option<u32>, BTreeMap<String, u64>>;
 
-/// `None` if the channel of any slot is unknown, because an apparently empty channel may then be populated.
+/// `None` if the channel of any slot is unknown, because a channel that appears empty may then be populated.
 fn channels(slots: &[&MemoryDevice]) -> Option<Channels> {
     let mut nodes = Channels::new();
     for slot in slots.iter().filter(|slot| is_a_slot(slots, slot)) {
@@ -55,13 +55,13 @@ fn channels(slots: &[&MemoryDevice]) -> Option<Channels> {
         let sum = nodes.entry(slot.node).or_default().entry(channel.to_owned()).or_insert(0);
         *sum = sum.saturating_add(size_of(slot));
     }
-    // No processor has more than three channels and an odd number of them, so a name was misread.
+    // No processor has an odd number of channels above three, so a name was misread.
     nodes.retain(|_, channels| channels.len() <= 3 || channels.len().is_multiple_of(2));
     Some(nodes)
 }
 
-/// The controller in the name of a channel without a package: `MC0` in `MC0 CHANNEL B`. Client firmware lists four channels of 16 or 32
-/// bits per controller, even if the installed memory is 64 bits wide and uses the whole controller.
+/// The controller in the name of a channel without a package: `MC0` in `MC0 CHANNEL B`. The firmware of client machines lists four channels
+/// of 16 or 32 bits per controller, even if the installed memory is 64 bits wide and uses the entire controller.
 fn controller(slot: &MemoryDevice) -> Option<&str> {
     let (controller, _) = slot.channel.as_deref()?.split_once(" CHANNEL ")?;
     (slot.node.is_none() && controller.starts_with("MC")).then_some(controller)
@@ -89,7 +89,7 @@ fn is_a_slot(slots: &[&MemoryDevice], slot: &MemoryDevice) -> bool {
         })
 }
 
-/// Amounts of memory with the names of their channels or nodes.
+/// Amounts of memory, each with the name of its channel or node.
 fn list_sizes<N: ToString>(sizes: &BTreeMap<N, u64>) -> Text {
     let amount = |(name, size): (&N, &u64)| {
         text!("{name}: {size}", name = name.to_string(), size = Value::Bytes(*size))
@@ -141,7 +141,7 @@ fn find_uneven_nodes(machine: &Machine, slots: &[&MemoryDevice]) -> Option<Findi
         let sum = nodes.entry(slot.node?).or_insert(0);
         *sum = sum.saturating_add(size_of(slot));
     }
-    // A board also has slots for absent processors.
+    // A board also has slots for missing processors.
     if machine.counts.packages.or(machine.counts.nodes).is_none_or(|there| (there as usize) < nodes.len()) {
         nodes.retain(|_, size| *size > 0);
     }

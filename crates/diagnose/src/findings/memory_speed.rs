@@ -7,9 +7,8 @@ use super::prelude::*;
 use crate::memory_channels;
 
 /// A configured speed (MT/s) below the maximum that both devices and processor support, with one finding for each group of similar
-/// devices. Devices that a slower neighbor slows down belong to `memory-mixed`. A processor may support less than the
-/// maximum of its design, and less with several devices per channel; if its maximum is unknown, the finding is at most
-/// a warning.
+/// devices. Devices that a slower device slows down are covered by `memory-mixed`. A processor may support a lower speed than the maximum
+/// of its design, and an even lower one with several devices per channel; if its maximum is unknown, the finding is at most a warning.
 pub(super) const RULE: Rule = Rule { name: "memory-speed", find };
 
 /// Maximum number of devices listed by name; the rest are counted.
@@ -26,7 +25,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         let possible = memory_channels::rated_mt_s(machine, device);
         if let (Some(rated), Some(configured)) = (possible, memory_channels::running_mt_s(device))
             && configured < rated.saturating_sub(ROUNDING)
-            // Devices that are as fast as the slowest one allows are excluded.
+            // Excludes devices that already run as fast as the slowest device allows.
             && slowest.is_none_or(|slowest| configured.saturating_add(ROUNDING) < slowest)
         {
             let name = device.locator.clone().unwrap_or_else(|| format!("device {at}"));

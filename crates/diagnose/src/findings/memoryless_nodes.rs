@@ -7,8 +7,8 @@ use super::prelude::*;
 
 /// Nodes without memory on a machine with other nodes that have memory.
 ///
-/// Modelled: programs on the CPUs of these nodes wait 1.5 to 1.8 times as long for memory, the published ratio for two packages. In a
-/// guest, the host may have placed the memory on any node.
+/// The model assumes that programs on the CPUs of these nodes wait 1.5 to 1.8 times as long for memory, which is the published ratio for
+/// two packages. In a guest, the host may have placed the memory on any node.
 pub(super) const RULE: Rule = Rule { name: "memoryless-nodes", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
@@ -32,7 +32,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![
         finding
             .locate_cpus(&cpus)
-            .cite(text!("memory of nodes {nodes}: none"), "machine.nodes[].bytes and .cpus"),
+            .cite(text!("no memory on nodes {nodes}"), "machine.nodes[].bytes and .cpus"),
     ])
 }
 

@@ -4,7 +4,7 @@ use super::prelude::*;
 
 /// The cost of a system call with active mitigations on its path.
 ///
-/// Modelled: compared with the published 50 to 150 ns for a system call without page-table isolation.
+/// The loss is modelled relative to the published 50 to 150 ns for a system call without page-table isolation.
 pub(super) const RULE: Rule = Rule { name: "mitigations", find };
 
 /// Published system call times without the mitigations below, ns.
@@ -28,8 +28,8 @@ const ON_THE_WAY: [&str; 10] = [
     ", BHB",
 ];
 
-/// The complete report for a vulnerability that is mitigated by a barrier at each entry; in other reports, this word
-/// refers to task switches.
+/// The complete report for a vulnerability that is mitigated by a barrier at each entry; in other reports, the same word refers to task
+/// switches.
 const BARRIER: &str = "Mitigation: IBPB";
 
 /// Whether a report shows a mitigation at each kernel entry.

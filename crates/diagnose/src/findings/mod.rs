@@ -73,8 +73,8 @@ use draft::Draft;
 
 use crate::record_index::RecordIndex;
 
-/// The subject and method of each rule, in the form of [`record::glossary`]; rules covered by a metric's entry have no
-/// entry of their own.
+/// The subject and method of each rule, in the form of [`record::glossary`]; rules that the entry of a metric covers have no entry of their
+/// own.
 pub const GLOSSARY: &str = include_str!("glossary.md");
 
 /// The input of a rule: the results of a record, in order.
@@ -82,7 +82,7 @@ pub const GLOSSARY: &str = include_str!("glossary.md");
 pub struct Case<'a> {
     /// The record.
     pub index: &'a RecordIndex<'a>,
-    /// Conclusions from the matrices of a machine with several nodes.
+    /// Conclusions from the node matrices of a machine with several nodes.
     pub numa: Option<&'a Numa>,
 }
 
@@ -177,7 +177,7 @@ pub const RULES: &[Rule] = &[
     wakeup_outlier::RULE,
 ];
 
-/// The name of a condition, and the test for it.
+/// A condition: its name, and the function that tests it.
 type Condition = (&'static str, fn(&Case) -> bool);
 
 /// Conditions that are used in `rules.txt`.
@@ -250,7 +250,7 @@ pub(crate) fn findings(case: &Case) -> Vec<Finding> {
     found
 }
 
-/// The finding that Linux shows several packages as one node, if this is the case.
+/// The finding that Linux shows several packages as one node, if there is one.
 pub(crate) fn numa_off(index: &RecordIndex) -> Option<Finding> {
     numa_off::RULE.findings(&Case { index, numa: None }).into_iter().next()
 }
@@ -292,8 +292,9 @@ fn prefer_busy_loops(case: &Case, found: &mut [Finding]) {
     (other.severity, other.place, other.loss, other.confidence) = (severity, place, loss, confidence);
 }
 
-/// Merges the findings of these rules into one: the first finding with a known cost, or else the first one. The merged finding has the
-/// highest measured cost, and the other findings become its evidence. A modelled cost counts only if no cost was measured.
+/// Merges the findings of these rules into one: the first finding with a known cost or, if there is none, the first finding. The merged
+/// finding has the highest measured cost of all, and the other findings become its evidence. A modelled cost counts only if no cost was
+/// measured.
 fn merge(found: &mut Vec<Finding>, rules: &[&str]) {
     let rank = |finding: &Finding| rules.iter().position(|rule| *rule == finding.rule);
     let mut same: Vec<Finding> = found.extract_if(.., |finding| rank(finding).is_some()).collect();
@@ -301,7 +302,7 @@ fn merge(found: &mut Vec<Finding>, rules: &[&str]) {
     let mut same = same.into_iter();
     let Some(mut head) = same.next() else { return };
     for finding in same {
-        // Of several losses of one quantity, the largest counts; shares of CPU time and of bandwidth are different quantities.
+        // If several losses are of the same kind, the largest counts; shares of CPU time and of bandwidth are different kinds.
         let is_dearer = finding.resource == head.resource && share_of(&finding.loss) > share_of(&head.loss);
         if finding.measured && (!head.measured || is_dearer) {
             let Finding { severity, place, loss, relevance, measured, confidence, resource, .. } =
@@ -316,8 +317,9 @@ fn merge(found: &mut Vec<Finding>, rules: &[&str]) {
     found.push(head);
 }
 
-/// Drops the finding about an atypical headline if another finding about the same resource costs as much and is therefore the cause. Memory
-/// latency is excluded: it is judged by loads on huge pages, which the causes of the other findings do not affect.
+/// Drops the finding about an atypical headline if the cost of another finding about the same resource reaches the lower bound of its loss,
+/// because that finding then explains the headline. Memory latency is excluded: it is judged by loads on huge pages, which the causes of
+/// the other findings do not affect.
 fn drop_explained(found: &mut Vec<Finding>) {
     let costs: Vec<(Option<String>, f64)> = found
         .iter()
@@ -332,7 +334,7 @@ fn drop_explained(found: &mut Vec<Finding>) {
     });
 }
 
-/// The rules that could not run, each with what is missing, in the order of [`RULES`].
+/// The rules that could not run, each with the missing data, in the order of [`RULES`].
 pub(crate) fn not_looked_for(case: &Case) -> Vec<NotLookedFor> {
     let unreported = |rule: &Rule| {
         let missing = rule.missing(case)?;

@@ -34,13 +34,10 @@ fn is_met(case: &Case, way: &str) -> bool {
     let (metric, labels) = way.split_once(' ').unwrap_or((way, ""));
     let Some(known) = metrics::find(metric) else {
         let inventory = case.inventory.get_or_init(|| inventory(case.record));
+        let is_there = |value: &Value| !value.is_null() && value.as_object().is_none_or(|of| !of.is_empty());
         return look_up(inventory, way).into_iter().any(is_there);
     };
     let words = labels.split_whitespace().filter_map(|word| word.split_once('='));
     let labels: Vec<_> = words.filter_map(|(key, word)| Some((Label::from_name(key)?, word))).collect();
     case.figures_of(known.name.into()).any(|m| has_labels(m, &labels))
-}
-
-fn is_there(value: &Value) -> bool {
-    !value.is_null() && value.as_object().is_none_or(|table| !table.is_empty())
 }

@@ -1,5 +1,4 @@
-//! A distance table of the firmware that contradicts the measured latencies. The kernel and programs use this table to
-//! place memory.
+//! A firmware distance table that contradicts the measured latencies. The kernel and programs use this table to place memory.
 
 use super::prelude::*;
 

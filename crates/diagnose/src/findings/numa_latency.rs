@@ -1,4 +1,4 @@
-//! The cost of ignoring NUMA nodes: many memory accesses of a program that ignores nodes are remote.
+//! The cost of ignoring NUMA nodes: many memory accesses of a program without node binding are remote.
 
 use record::Metric;
 use record::diagnosis::Numa;
@@ -21,7 +21,7 @@ pub(super) fn has_nodes(case: &Case) -> bool {
 }
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
-    // Timings in an emulator show nothing about distances.
+    // Latencies measured in an emulator show nothing about distances.
     if case.record.machine.virtualization.emulated == Some(true) {
         return None;
     }
@@ -37,8 +37,8 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 const LATENCY_BY_DESIGN: f64 = 2.3;
 const BANDWIDTH_BY_DESIGN: f64 = 4.0;
 
-/// The affected programs. If remote memory is not slower than by design, only programs that could be bound to nodes but
-/// are not.
+/// The affected programs. If remote memory is no slower than its design implies, only programs that could be bound to nodes but are not
+/// bound count as affected.
 fn felt_by(ignoring: f64, remote_share: f64, by_design: f64) -> Relevance {
     let remote = 1.0 + (ignoring - 1.0) / remote_share;
     if remote <= by_design { Relevance::Few } else { Relevance::Some }
@@ -50,7 +50,7 @@ pub(super) fn find_reach(case: &Case) -> Option<Reach> {
     find_reaches(case.record).into_iter().find(reported)
 }
 
-/// The finding from single results, which has no interval.
+/// The finding based on single results; it has no interval.
 fn find_single_cost(case: &Case, reach: &Reach) -> Option<Finding> {
     let other = reach.other.as_ref()?;
     let loss = modelled(1.0 - 1.0 / reach.ignoring())?;
@@ -84,7 +84,7 @@ const REMOTE: Template = Template::new("numa-latency-remote", "{what}, remote me
 
 fn describe_latency(factor: f64) -> Text {
     let factor = Value::Factor(factor);
-    text!("numa-latency-ignoring", "a program that ignores NUMA nodes has {factor} the local latency")
+    text!("numa-latency-ignoring", "a program that ignores NUMA nodes has {factor} the local memory latency")
 }
 
 fn describe_bandwidth(share: f64) -> Text {
@@ -94,7 +94,7 @@ fn describe_bandwidth(share: f64) -> Text {
 
 fn describe_share(share: f64) -> Text {
     let share = Value::Share(share);
-    text!("remote accesses of a program that ignores NUMA nodes: {share}")
+    text!("a program that ignores NUMA nodes makes {share} of its accesses to remote memory")
 }
 
 /// The share lost to remote accesses. Its interval is derived from the intervals of the matrix's local and remote cells;

@@ -10,8 +10,8 @@ use crate::memory_channels;
 
 /// One node and at least two packages, on a physical machine.
 ///
-/// Modelled: with p packages, (p − 1) ÷ p of the accesses go to another package, at 1.5 to 1.8 times the local latency in published
-/// results of two Xeon packages; with separate nodes, all accesses of a program could be local.
+/// The model assumes that with p packages, (p − 1) ÷ p of the accesses go to another package, at 1.5 to 1.8 times the local latency
+/// (published results for two Xeon packages). With separate nodes, all accesses of a program could be local.
 pub(super) const RULE: Rule = Rule { name: "numa-off", find };
 
 /// Latency to another package divided by the local latency: the lowest and highest published ratio for two packages.

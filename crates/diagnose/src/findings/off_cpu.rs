@@ -8,7 +8,7 @@ pub(super) const RULE: Rule = Rule { name: "off-cpu-command", find };
 
 /// Minimum run time, s: shorter commands mostly measure process start and exit.
 const LEAST: f64 = 0.01;
-/// Below this on-CPU share of its run time, a command waits more than it computes.
+/// A command waits more than it computes if it is on-CPU for less than this share of its run time.
 const MOSTLY: f64 = 0.5;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {

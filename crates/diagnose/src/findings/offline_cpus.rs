@@ -1,4 +1,4 @@
-//! CPUs that are present but switched off.
+//! CPUs that are present but offline.
 
 use super::prelude::*;
 
@@ -28,7 +28,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
                 true => text!("offline-cpus-siblings", "SMT is off: {without} of {present} CPUs offline"),
                 false => text!(
                     "offline-cpus-may-be-siblings",
-                    "{without} of {present} CPUs offline: they may be SMT siblings of cores in use"
+                    "{without} of {present} CPUs offline: they may be SMT siblings on cores in use"
                 ),
             };
             RULE.report_fact(Severity::Note, what)

@@ -12,7 +12,7 @@ use crate::culprits;
 /// delayed by the measurement used less CPU time than they requested. Therefore, if no CPU was idle, L is the load average minus the
 /// measurement's share, provided that the load average is known before and after. If the run-queue delay of the measuring threads is known,
 /// this delay is the loss, limited to the part that other processes can have caused. A command may also wait for other reasons; its delay
-/// is at most its run time times L ÷ n.
+/// is at most its on-CPU time × L ÷ n.
 pub(super) const RULE: Rule = Rule { name: "other-load", find };
 
 /// If the idle time is below this share of the busy time, no CPU was free for other processes.
@@ -21,7 +21,7 @@ const IDLE: f64 = 0.1;
 /// The error of a CPU's accounted time: one tick at each end.
 const TICKS: f64 = 0.02;
 
-/// [`used_meanwhile`] for a run long enough for ticks.
+/// [`used_meanwhile`], if the run was long enough for tick accounting.
 pub(super) fn used(case: &Case) -> Option<Used> {
     used_meanwhile(case).filter(|used| used.seconds >= LEAST_SECONDS)
 }
@@ -39,23 +39,24 @@ fn used_meanwhile(case: &Case) -> Option<Used> {
         .map(|(after, before)| after - before);
     let full = idle.is_some_and(|idle| idle < IDLE * busy);
     let stood = before.load.zip(after.load).map(|(before, after)| before[0].min(after[0] - own / seconds));
-    // Other processes that take no time from a busy program use only idle CPU time (nice 19, SCHED_IDLE), or have exited.
+    // Other processes take no time from a busy program if they use only idle CPU time (nice 19, SCHED_IDLE) or have exited. The load
+    // average does not count in that case.
     let wanted = stood.filter(|load| full && *load > used && !give_way(case)).unwrap_or(used);
     let of_commands = is_of_commands(case);
-    // Other processes cannot take more time than they used; waits for another linespeed thread are not due to them.
+    // Other processes cannot take more time than they used; waits for other linespeed threads are not caused by them.
     let ready = after.own_ready_seconds.filter(|_| !of_commands).map(|ready| ready.min(used * seconds));
     let waited = ready.filter(|ready| *ready >= 0.0 && own > 0.0).map(|ready| ready / (ready + own));
     let own = of_commands.then_some((own / seconds).max(0.0));
     used.is_finite().then_some(Used { used, wanted, own, waited, seconds })
 }
 
-/// The share of all CPUs' time used by other processes during the run, if it was long enough for ticks.
+/// The share of all CPUs' time used by other processes, if the run was long enough for tick accounting.
 pub(super) fn used_share(case: &Case) -> Option<f64> {
     let cpus = case.record.machine.counts.cpus_online.filter(|cpus| *cpus > 0)?;
     Some((used(case)?.used / f64::from(cpus)).clamp(0.0, 1.0))
 }
 
-/// Whether only commands were measured, which, unlike benchmarks, may sleep.
+/// Whether only commands were measured. Unlike benchmarks, commands may sleep.
 fn is_of_commands(case: &Case) -> bool {
     let measured = &case.record.measurements;
     measured.iter().all(|m| m.metric.family() == "workload")
@@ -79,7 +80,7 @@ fn yielded<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
 pub(super) struct Used {
     /// CPUs used on average during the run.
     used: f64,
-    /// Requested CPUs, as far as known.
+    /// Number of requested CPUs, if known; otherwise, the number of used CPUs.
     wanted: f64,
     /// CPUs that commands used, if nothing else was measured.
     own: Option<f64>,
@@ -131,11 +132,11 @@ fn find_during(case: &Case, used: &Used, average: Option<f64>, cpus: u32) -> Opt
     let what = text!(USED, used = Value::Figure(used.used, "CPUs"), cpus);
     let found = match (used.waited.is_some(), used.own.is_some()) {
         (true, _) => RULE.report_loss(loss, what),
-        // The affected steps of the command, and their cost, are unknown.
+        // It is unknown which steps of the command were affected, and at what cost.
         (false, true) => RULE.report_fact_as("other-load commands", severity(share_of(&loss)), what),
         (false, false) => RULE.report_model(loss, what),
     };
-    // The loss of busy loops to other processes was measured, so no model is needed.
+    // The time that busy loops lost to other processes was measured, so no model is needed.
     let is_reported = used.waited.is_none() && steal_time::is_known(case);
     let is_felt = !is_reported && !is_elsewhere(case);
     let relevance = if is_felt { Relevance::All } else { Relevance::None };
@@ -192,7 +193,7 @@ fn weigh(used: &Used, average: Option<f64>, cpus: u32) -> Option<(Verdict, Vec<E
         return None;
     }
     let usual = used.share(used.wanted, cpus);
-    // The maximum demand of other processes is their demand before the run.
+    // The maximum demand of other processes is estimated from their demand before the run.
     let most = average.map_or(usual, |average| used.share(average, cpus)).max(usual);
     let seen = [by_others].into_iter().chain(average.map(cite_load)).collect();
     Some((verdict(usual, (least, most)), seen))

@@ -1,4 +1,4 @@
-//! Cores that run slower than other cores of the same type under the same work.
+//! Cores that are slower than other cores of the same type when running the same work.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,13 +13,13 @@ use super::prelude::*;
 /// type.
 pub(super) const RULE: Rule = Rule { name: "outlier-cores", find };
 
-/// Minimum number of CPUs for an outlier.
+/// Minimum number of CPUs needed to identify an outlier.
 pub(super) const FEWEST: usize = 3;
 
 /// The place of all clocks in the record.
 const CLOCKS: &str = "core.clock active=all vector=scalar";
 
-/// Whether there are enough cores for an outlier.
+/// Whether there are enough cores to identify an outlier.
 pub(super) fn is_many(case: &Case) -> bool {
     case.record.machine.cpus.iter().filter(|cpu| cpu.online).count() >= FEWEST
 }

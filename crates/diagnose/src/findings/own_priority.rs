@@ -5,8 +5,8 @@ use record::Snapshot;
 use super::other_load;
 use super::prelude::*;
 
-/// A raised nice value, a policy below `SCHED_OTHER`, or a cgroup with less than the default weight. On an otherwise idle machine, these
-/// have no cost.
+/// A raised nice value, a policy below `SCHED_OTHER`, or a cgroup with less than the default weight. These settings have no cost on an
+/// otherwise idle machine.
 pub(super) const RULE: Rule = Rule { name: "own-priority", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {

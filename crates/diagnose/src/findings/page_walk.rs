@@ -1,4 +1,4 @@
-//! Page-walk overhead: the loss of loads from large working sets on 4 KiB pages, if programs cannot use larger pages.
+//! Page-walk overhead: the time that loads from large working sets lose on 4 KiB pages if programs cannot use larger pages.
 
 use super::huge_pages;
 use super::prelude::*;
@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule { name: "page-walk", find };
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let thp = case.record.conditions.before.thp.as_ref();
     // In these cases, ordinary memory is already on huge pages and only the measurement requested small ones, or huge pages are refused to
-    // this process, which is a separate finding.
+    // this process, for which there is a separate finding.
     if thp.is_some_and(|thp| thp == "always") || huge_pages::is_refusal_lifted(case) {
         return None;
     }
@@ -18,13 +18,13 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let loss = costs(loss(&small.summary, &huge.summary, Better::Lower))?;
     let size = Value::Bytes(small.labels.count(Label::Bytes)?);
     let on_small =
-        text!("random loads from {size} on 4 KiB pages: {latency}", size = size.clone(), latency = small);
+        text!("random loads over {size} on 4 KiB pages: {latency}", size = size.clone(), latency = small);
     let what = match case.record.machine.is_virtual() {
         true => text!(
             "page-walk-waits-nested",
-            "random loads from {size} lose time to nested page walks (guest and host)"
+            "random loads over {size} of memory lose time to nested page walks (guest and host)"
         ),
-        false => text!("random loads from {size} lose time to page walks"),
+        false => text!("random loads over {size} of memory lose time to page walks"),
     };
     let (remedy, undo) = huge_pages::remedy(thp.map(String::as_str));
     let mut finding = RULE
@@ -42,7 +42,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         // The interval does not include the variation between sets of pages.
         let says = text!(
             "page-walk-one-set",
-            "measured on one set of base pages; page-walk cost depends on the pages that the kernel had free"
+            "measured on one set of base pages; page-walk cost depends on which pages were free"
         );
         finding = Finding { confidence: Confidence::Medium, ..finding.cite(says, small) };
     }

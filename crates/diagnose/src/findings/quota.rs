@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 
-/// The quota in CPUs and the number of allowed CPUs, if there is a quota.
+/// The quota as a number of CPUs, and the number of allowed CPUs; `None` if there is no quota.
 pub(super) fn quota(case: &Case) -> Option<(f64, u32)> {
     let quota = case.record.machine.limits.cpu_quota.filter(|quota| *quota > 0.0)?;
     Some((quota, case.record.machine.counts.cpus_allowed.filter(|allowed| *allowed > 0)?))

@@ -7,7 +7,7 @@ use super::prelude::*;
 /// The placement checks in which two CPUs competed for execution units.
 pub(super) const RULE: Rule = Rule { name: "shared-cores", find };
 
-/// Minimum number of checks to exclude chance.
+/// Minimum number of checks; with fewer, the result may be due to chance.
 const LEAST: usize = 2;
 /// Maximum number of pairs listed.
 const NAMED: usize = 3;

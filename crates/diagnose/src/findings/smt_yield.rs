@@ -2,12 +2,12 @@
 
 use super::prelude::*;
 
-/// The throughput of all siblings of a core compared with that of a single thread. A ratio below one is a loss. If the ratio is slightly
-/// above one, capacity should be counted in cores; if it is well above one, in CPUs.
+/// The throughput of all siblings of a core compared with that of a single thread. A ratio below one is a loss. If the ratio is only
+/// slightly above one, capacity should be counted in cores; if it is well above one, it should be counted in CPUs.
 pub(super) const RULE: Rule = Rule { name: "smt-yield", find };
 
-/// A sibling adds little if it adds less than the first share of a core, and much if it adds more than the second: half a core, minus or
-/// plus a quarter.
+/// Thresholds for the share of a core that a sibling adds: half a core minus and plus a quarter. Below the first, a sibling adds little;
+/// above the second, it adds much.
 const LITTLE: f64 = 0.25;
 const MUCH: f64 = 0.75;
 
@@ -32,7 +32,7 @@ fn switch_off(finding: Finding) -> Finding {
     finding.mend([off]).undo([Remedy::command(write_command("on", CONTROL))])
 }
 
-/// Reports work that is slower on all siblings of a core than on one.
+/// Reports work that runs more slowly on all siblings of a core than on one.
 fn find_harm(yields: &[&Measurement]) -> Option<Finding> {
     let losses = yields.iter().filter_map(|m| Some((*m, costs(shortfall(&m.summary, 1.0))?)));
     let (worst, loss) = losses.max_by(|a, b| share_of(&a.1).total_cmp(&share_of(&b.1)))?;

@@ -3,10 +3,10 @@
 use super::prelude::*;
 use super::steal_time;
 
-/// Steal time during the run, as the kernel accounts it.
+/// Steal time during the run, as accounted by the kernel.
 pub(super) const RULE: Rule = Rule { name: "steal", find };
 
-/// Steal time below this, in seconds, may be chance, because the kernel counts steal time in ticks of 10 ms.
+/// Less steal time than this, in seconds, may be due to chance, because the kernel counts steal time in ticks of 10 ms.
 const FEW_TICKS: f64 = 0.05;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
@@ -24,10 +24,10 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let loss = modelled(share)?;
     let taken = lost_share(&loss);
     let says = text!("steal time during the run: {share} of all CPU time", share = taken.clone());
-    // The kernel also counts time withheld by a cap as steal.
+    // The kernel also counts time withheld by a cap as steal time.
     let cap = steal_time::cap(case);
     let what = if cap.is_some() {
-        text!("steal-by-cap", "a CPU cap of the hypervisor withholds {taken} of this guest's CPU time")
+        text!("steal-by-cap", "a CPU cap set by the hypervisor withholds {taken} of this guest's CPU time")
     } else {
         text!("steal-by-others", "the hypervisor gave {taken} of this guest's CPU time to other work")
     };

@@ -3,7 +3,7 @@
 use super::prelude::*;
 use super::quota;
 
-/// Whether a record has both the amount and the cause of the lost time.
+/// Whether a record contains both the amount of lost time and its cause.
 pub(super) fn is_known(case: &Case) -> bool {
     case.figures_of(metrics::STOLEN_SHARE).any(|m| m.labels.word(Label::Cause).is_some())
 }
@@ -14,13 +14,13 @@ pub(super) struct StealTime<'a> {
     pub worst: &'a Measurement,
     /// The gaps on this CPU.
     pub gap: Option<&'a Measurement>,
-    /// The CPUs that lose about as much time.
+    /// The CPUs whose loss is similar to that of the worst CPU.
     pub cpus: CpuList,
     /// The mean loss of these CPUs.
     pub loss: Verdict,
     /// The mean stolen share of all CPUs, and the number of CPUs.
     pub of_all: (f64, usize),
-    /// The interval of this mean, from the intervals of the CPUs.
+    /// The interval of this mean, derived from the intervals of the CPUs.
     pub between: (f64, f64),
     /// `os` or `below`.
     cause: &'static str,
@@ -64,8 +64,8 @@ impl StealTime<'_> {
     }
 }
 
-/// A share of up to this multiple of the share that the quota withholds is still attributed to the quota, because throttling lasts for
-/// whole periods.
+/// A measured share of up to this multiple of the share that the quota withholds is still attributed to the quota, because throttling lasts
+/// for whole periods.
 const OF_QUOTA: f64 = 1.25;
 
 /// Time lost to other tasks and interrupts, if it exceeds what a quota of this cgroup explains.
@@ -75,7 +75,7 @@ pub(super) fn by_others<'a>(case: &Case<'a>) -> Option<StealTime<'a>> {
     (!by_quota).then_some(stolen)
 }
 
-/// CPUs that lose at least this share of the worst CPU's loss are considered affected by the same cause.
+/// CPUs whose loss is at least this fraction of the worst CPU's loss are considered affected by the same cause.
 const ALIKE: f64 = 0.5;
 
 /// The interval of a CPU's share.
@@ -105,8 +105,8 @@ pub(super) fn worst<'a>(case: &Case<'a>, cause: &'static str) -> Option<StealTim
     Some(StealTime { worst, gap, cpus, loss, of_all: (of_all, all.len()), between, cause })
 }
 
-/// Whether gaps are long and about equal. This is typical of a cap, which stops a virtual CPU as soon as its share of a period is used up;
-/// neighbors cause irregular gaps.
+/// Whether gaps are long and about equal in length. This is typical of a cap, which stops a vCPU as soon as its share of a period is used
+/// up; neighbors cause irregular gaps.
 pub(super) fn is_a_cap(gap: &Measurement) -> bool {
     let long = gap.summary.p95.unwrap_or(gap.summary.max);
     // The periods of caps are 10 to 100 ms, so the rest of a period is longer than a scheduler's time slice of a few ms.
@@ -131,7 +131,7 @@ pub(super) fn host_remedy(capped: bool) -> Vec<Remedy> {
     remedies(if capped { "steal capped" } else { "steal" })
 }
 
-/// The wake-ups with the shortest median, for any policy and setting. If a CPU is stopped for longer than this median, even a fully
+/// The wake-up result with the shortest median, of any policy and setting. If a CPU is stopped for longer than this median, even a fully
 /// optimized program is noticeably delayed.
 pub(super) fn quickest<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
     let all =
@@ -139,7 +139,7 @@ pub(super) fn quickest<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
     all.filter(|m| m.value() > 0.0).min_by(|a, b| a.value().total_cmp(&b.value()))
 }
 
-/// The wake-ups with the shortest median, as evidence.
+/// The wake-up result with the shortest median, as evidence.
 pub(super) fn cite_quickest(wakeups: &Measurement) -> Evidence {
     cite_fact(text!("shortest median wake-up latency: {latency}", latency = wakeups), wakeups)
 }

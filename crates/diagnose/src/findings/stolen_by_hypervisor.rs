@@ -5,13 +5,13 @@ use super::steal_time;
 use super::steal_time::{cite_quickest, is_a_cap, quickest, worst};
 use crate::resources::DEFAULT_SLACK_NS;
 
-/// The stolen share that no interrupt or task switch of this kernel explains; if this share is small, gaps that are longer than the fastest
-/// wake-ups on this machine.
+/// Time stolen without an interrupt or task switch of this kernel. Reports the stolen share or, if that share is small, gaps that are
+/// longer than the fastest wake-ups on this machine.
 pub(super) const RULE: Rule = Rule { name: "stolen-below", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let mut found = find_share(case).or_else(|| find_gaps(case))?;
-    // A CPU stops while the hypervisor moves it.
+    // A vCPU stops while the hypervisor moves it.
     let gaps = case.figures_of(metrics::STOLEN_GAP).chain(case.figures_of(metrics::STOLEN_SHARE));
     let moved = |m| Some((case.moved_during(m)?, m));
     if let Some((says, m)) = gaps.filter_map(moved).next() {
@@ -20,7 +20,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![found.mend(remedy(case))])
 }
 
-/// The steal time reported by the hypervisor, as a comparison with the loss of a busy loop, and the period of this average.
+/// The steal time reported by the hypervisor, for comparison with the loss of a busy loop, and the period over which it is averaged.
 fn cite_reported(case: &Case) -> Option<Evidence> {
     let after = case.record.conditions.after.as_ref().filter(|_| case.record.machine.is_virtual())?;
     let share = Value::Rounded(Box::new(Value::Share(after.steal_share?)), 2);
@@ -60,10 +60,10 @@ fn find_share(case: &Case) -> Option<Finding> {
 /// Gaps that hardly reduce throughput but still delay a program.
 fn find_gaps(case: &Case) -> Option<Finding> {
     let wakeups = quickest(case);
-    // Without wake-up measurements, the timer slack is the limit, because sleeping programs wait this long anyway.
+    // Without wake-up measurements, the timer slack is the limit, because sleeping programs may be delayed by this much anyway.
     let usual = wakeups.map_or(DEFAULT_SLACK_NS, Measurement::value);
     let below = case.figures_of(metrics::STOLEN_GAP).filter(|m| has_labels(m, &[(Label::Cause, "below")]));
-    // A single long gap among many short ones does not count.
+    // A single long gap among many short ones is ignored.
     let most = |gap: &Measurement| gap.summary.p95.unwrap_or(gap.summary.max);
     let long: Vec<_> = below.filter(|gap| gap.summary.max > 2.0 * usual && most(gap) > usual).collect();
     let gap = *long.iter().max_by(|a, b| a.summary.max.total_cmp(&b.summary.max))?;

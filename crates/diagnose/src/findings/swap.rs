@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 
-/// Pages that were swapped during the run, or swapped-out memory that exceeds the available memory.
+/// Reports pages that were swapped during the run, or swapped-out memory that exceeds the available memory.
 pub(super) const RULE: Rule = Rule { name: "swap-in-use", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {

@@ -1,4 +1,4 @@
-//! Cores that lowered their clock because of heat during the run.
+//! Cores whose clock was lowered because of heat during the run.
 
 use super::clock_holders::by_heat;
 use super::prelude::*;

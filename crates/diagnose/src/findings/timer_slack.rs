@@ -1,16 +1,16 @@
-//! Ordinary threads that wake up late because the timer slack was raised above Linux's default.
+//! Wake-up delays of ordinary threads because the timer slack was raised above Linux's default.
 
 use record::statistics::Summary;
 
 use super::prelude::*;
 use crate::resources::{DEFAULT_SLACK_NS, wake_up_cpu};
 
-/// SCHED_OTHER wake-up latency with current settings, compared with 1 ns of timer slack.
+/// SCHED_OTHER wake-up latency with current settings, compared with the latency at 1 ns of timer slack.
 pub(super) const RULE: Rule = Rule { name: "timer-slack", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
-    // Tuning also disables deep idle states. Real-time threads have no slack, so their difference is the part caused by
-    // idle states.
+    // Tuning also disables deep idle states. Real-time threads have no slack, so the change in their latency is the
+    // part caused by idle states.
     let idle = Gain::find(case, "fifo").map(|gain| gain.ns.max(0.0));
     let gain = Gain::find(case, "other")?;
     // The default slack is not a loss of this machine.
@@ -41,7 +41,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![finding])
 }
 
-/// Whether the tuned measurement had idle states disabled.
+/// Whether idle states were disabled during the tuned measurement.
 fn held_off(case: &Case) -> bool {
     let refused = |coverage: &Coverage| {
         coverage.what == Coverage::TUNED_WAKEUP && coverage.is_for(&Coverage::IDLE_STATES_NOT_HELD)
@@ -49,14 +49,14 @@ fn held_off(case: &Case) -> bool {
     !case.record.coverage.iter().any(refused)
 }
 
-/// The gain from tuning on [`wake_up_cpu`], for one scheduling policy.
+/// The gain from tuning for one scheduling policy, on [`wake_up_cpu`].
 #[derive(Debug)]
 pub(super) struct Gain<'a> {
     /// The result with current settings.
     pub as_is: &'a Measurement,
-    /// The result of the same CPU after tuning.
+    /// The result for the same CPU after tuning.
     pub tuned: &'a Measurement,
-    /// The difference of the two medians, ns.
+    /// The difference between the two medians, ns.
     pub ns: f64,
 }
 

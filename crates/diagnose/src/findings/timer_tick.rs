@@ -1,4 +1,4 @@
-//! Timers with only the resolution of the kernel's tick: sleeping threads wake up at the next tick.
+//! Timers that have only the resolution of the kernel's tick, so that sleeping threads wake up at the next tick.
 
 use super::prelude::*;
 use super::steal_time::{cite_quickest, quickest};
@@ -6,8 +6,8 @@ use crate::resources::DEFAULT_SLACK_NS;
 
 /// Wake-up latencies that are spread evenly over a tick, as is the case without high-resolution timers.
 ///
-/// Modelled: with high-resolution timers, an ordinary thread is delayed only by its timer slack of 50 µs; the interval
-/// is from half to twice this value.
+/// The gain is modelled: with high-resolution timers, an ordinary thread is delayed only by its timer slack of 50 µs;
+/// the interval is from half to twice this value.
 pub(super) const RULE: Rule = Rule { name: "timer-tick", find };
 
 /// Wake-ups spread over a tick have a median near half a tick, and none is delayed by much more than one tick.

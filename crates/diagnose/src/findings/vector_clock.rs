@@ -7,7 +7,7 @@ use super::prelude::*;
 /// The core clock during 512-bit or 256-bit work, compared with the clock during scalar work.
 pub(super) const RULE: Rule = Rule { name: "vector-clock", find };
 
-/// Maximum number of vector widths. No processor has more, but a hand-written record may list any number.
+/// Maximum number of vector widths. No processor has more, but a handwritten record may list any number.
 const MOST_VECTORS: usize = 16;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
@@ -25,7 +25,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(widths.filter_map(|(width, clocks)| find_slow_vectors(width, &clocks, &plain)).collect())
 }
 
-/// The CPU of a clock, and whether all cores were busy.
+/// The CPU on which a clock was measured, and whether all cores were busy.
 type CpuAndLoad = (Option<u64>, bool);
 
 fn cpu_and_load(m: &Measurement) -> CpuAndLoad {
@@ -38,11 +38,11 @@ fn find_slow_vectors(
     plain: &HashMap<CpuAndLoad, &Measurement>,
 ) -> Option<Finding> {
     let at_work = |active| clocks.iter().copied().filter(move |m| has_labels(m, &[(Label::Active, active)]));
-    // Use the clock with all cores busy, if measured, because such programs use all cores.
+    // If the clock with all cores busy was measured, it is used, because such programs use all cores.
     let active = if at_work("all").next().is_some() { "all" } else { "one" };
     let mut pairs: Vec<_> = at_work(active)
         .filter_map(|wide| {
-            // Compare with scalar code on the same CPU and with the same number of busy cores.
+            // The comparison is with scalar code on the same CPU and with the same number of busy cores.
             let plain = *plain.get(&cpu_and_load(wide))?;
             Some((wide, plain, loss(&wide.summary, &plain.summary, Better::Higher)))
         })

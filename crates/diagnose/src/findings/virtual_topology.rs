@@ -1,8 +1,8 @@
-//! A virtual machine that shows each CPU as a single-core package, which hides shared resources from the scheduler.
+//! A virtual machine that presents each CPU as a single-core package, which hides shared resources from the scheduler.
 
 use super::prelude::*;
 
-/// As many packages as CPUs under a hypervisor.
+/// The machine has a hypervisor, and as many packages as CPUs.
 pub(super) const RULE: Rule = Rule { name: "virtual-topology", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {

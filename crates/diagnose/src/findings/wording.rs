@@ -1,4 +1,4 @@
-//! Snapshots of the wording of some findings of each kind. Everything else is tested by codes and values.
+//! Snapshots of the wording of some findings of each kind. Tests of all other findings check their codes and values.
 
 use insta::assert_snapshot;
 use record::diagnosis::Finding;

@@ -1,7 +1,7 @@
 //! Finds the points at which a series of values changed its level.
 //!
-//! A series is cut at the point with the greatest weighted likelihood ratio of two levels to one level, unless chance may produce this
-//! ratio. Each part is then cut in the same way (hierarchical division, as in E-divisive: Matteson and James, JASA 109:334, 2014). A
+//! A series is cut at the point with the greatest weighted likelihood ratio of two levels to one level, unless this ratio may be due to
+//! chance. Each part is then cut in the same way (hierarchical division, as in E-divisive: Matteson and James, JASA 109:334, 2014). A
 //! permutation test determines the probability: without a change, every order of the values is equally likely, regardless of their
 //! distribution and the width of each interval. Therefore, a series without a change is cut in at most [`WRONG`] of cases. A value's weight
 //! is the inverse of its variance. The variance is based on the value's own interval and on the typical scatter of the series, because runs
@@ -24,7 +24,7 @@ pub(super) struct Value {
     pub(super) deviation: f64,
 }
 
-/// A cut of a series: the index of the first value of the later part, and the probability that chance produces this cut.
+/// A cut of a series: the index of the first value of the later part, and the probability that this cut is due to chance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Cut {
     pub(super) at: usize,
@@ -38,7 +38,7 @@ pub(super) fn least_values(series: usize) -> usize {
     (2 * LEAST_SIDE..64).find(|n| 2.0 / halves(*n) <= WRONG / series.max(1) as f64).unwrap_or(64)
 }
 
-/// The cuts of a series in order; `series` are tested together.
+/// The cuts of a series, in order. `series` is the number of series that are tested together.
 pub(super) fn find_cuts(values: &[Value], series: usize) -> Vec<Cut> {
     let mut cuts = Vec::new();
     let mut chance = Chance(SEED);
@@ -57,8 +57,8 @@ fn weigh(values: &[Value]) -> Vec<(f64, f64)> {
     values.iter().map(|value| (value.value, least / (value.deviation.powi(2) + least))).collect()
 }
 
-/// The conditions for cutting a part: a minimum number of values, because with fewer values no order is rare enough, and a maximum
-/// probability of a cut by chance.
+/// The conditions for cutting a part: a minimum number of values, because no order of fewer values is rare enough, and a maximum
+/// probability that the cut is due to chance.
 #[derive(Clone, Copy)]
 struct Bounds {
     least: usize,
@@ -77,8 +77,8 @@ fn divide(values: &[(f64, f64)], begin: usize, bounds: Bounds, chance: &mut Chan
     divide(after, begin + at, bounds, chance, cuts);
 }
 
-/// The cut at which the levels of the two sides differ most clearly, and the clarity: the reduction of the weighted sum of squares with two
-/// levels instead of one.
+/// The cut at which the levels of the two sides differ most clearly, and how clear the difference is: the reduction of the weighted sum of
+/// squares by two levels instead of one.
 fn best_cut(values: &[(f64, f64)]) -> Option<(usize, f64)> {
     let last = values.len().checked_sub(LEAST_SIDE)?;
     let (all, weight) = values.iter().fold((0.0, 0.0), |(sum, all), (v, w)| (sum + v * w, all + w));
@@ -98,7 +98,7 @@ fn best_cut(values: &[(f64, f64)]) -> Option<(usize, f64)> {
     best.filter(|(_, clear)| *clear > 0.0)
 }
 
-/// The share of random orders with a cut that is at least as clear; `None` if this share is too high.
+/// The share of random orders that have a cut at least as clear as this one; `None` if this share is too high.
 fn test(values: &[(f64, f64)], clear: f64, most: f64, chance: &mut Chance) -> Option<f64> {
     let allowed = (most * f64::from(ORDERS + 1)) as u32;
     let mut order = values.to_vec();

@@ -15,13 +15,13 @@ use crate::figures::median;
 use crate::{Figure, RowFigure};
 use change_points::{Value, find_cuts, least_values};
 
-/// Half a 95 % interval of a normal distribution, in standard deviations.
+/// Half the width of a 95 % interval of a normal distribution, in standard deviations.
 const HALF_INTERVAL: f64 = 1.96;
 
 /// The summary of one record of a machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Past {
-    /// The record's file and time.
+    /// The record's file and the time of the run.
     pub moment: Moment,
     /// The host's name.
     pub host: String,
@@ -34,8 +34,8 @@ pub struct Past {
 }
 
 impl Past {
-    /// Creates the summary of a record. Without requested names, it contains the headlines; otherwise, the results of the metrics and the
-    /// headlines with these names.
+    /// Creates the summary of a record. If no names are requested, it contains all headlines; otherwise, it contains the headlines and the
+    /// results of the metrics with these names.
     pub fn from_record(record: &Record, path: std::path::PathBuf, asked: &[String]) -> Option<Self> {
         let at = record::date::seconds(&record.started)?;
         let facts = tell_facts(record);
@@ -104,7 +104,7 @@ fn kind_of(row: &RowFigure) -> (&str, &Text, &str, Option<Better>, &str) {
     (metric.name(), what, unit, *better, &row.method)
 }
 
-/// One line per result of a machine. The records are in chronological order.
+/// One line per result of a machine, from records in chronological order.
 pub fn lines(records: &[Past]) -> Vec<Line> {
     let mut lines: Vec<(&RowFigure, Line)> = Vec::new();
     for (record, past) in records.iter().enumerate() {
@@ -159,7 +159,7 @@ fn changes(line: &Line, records: &[Past], together: usize) -> Vec<Change> {
     around.filter_map(change).collect()
 }
 
-/// A point on the logarithmic scale, on which a change is a ratio.
+/// Converts a point to the logarithmic scale, on which a ratio becomes a difference.
 fn as_logarithm(point: &Point) -> Value {
     let width = point.interval.filter(|(low, high)| *low > 0.0 && high >= low);
     let deviation = width.map_or(0.0, |(low, high)| (high / low).ln() / (2.0 * HALF_INTERVAL));
@@ -170,8 +170,8 @@ fn middle(values: &[Value]) -> f64 {
     median(values.iter().map(|value| value.value)).unwrap_or(0.0)
 }
 
-/// The interval of the ratio of two levels, from the scatter of the records. The interval of medians is wider than that of means by √(π ÷
-/// 2).
+/// The interval of the ratio of two levels, derived from the scatter of the records. The interval of medians is wider than that of means by
+/// √(π ÷ 2).
 fn interval(before: &[Value], after: &[Value], ratio: f64) -> Option<(f64, f64)> {
     let level = |values: &[Value]| {
         Estimate::of_blocks(0.0, &values.iter().map(|value| value.value).collect::<Vec<f64>>())

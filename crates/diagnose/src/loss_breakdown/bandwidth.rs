@@ -11,7 +11,7 @@ use crate::findings::Case;
 use crate::findings::bandwidth_shared::{AT_TIMES, RULE};
 use crate::{memory_channels, resources};
 
-/// From the rated bandwidth of the devices down to triad, with steps for the configured speed, for the load of other processes, and for the
+/// From the rated bandwidth of the devices down to triad, with steps for the configured speed, the load of other processes, and the
 /// write-allocate reads of stores.
 pub(super) fn descend(case: &Case, steps: &mut Steps) {
     if let Some(channels) = memory_channels::channels(&case.record.machine)
@@ -28,7 +28,7 @@ pub(super) fn descend(case: &Case, steps: &mut Steps) {
     let delivered = steps.breakdown.delivered;
     // The share in the finding refers to the result without other processes.
     let of_others = |share: f64| delivered * share / (1.0 - share);
-    // The result of the rule is used directly, because among the findings it may be merged with the general load.
+    // The rule's own finding is used, because in the list of findings it may be merged with the finding about general load.
     let found = RULE.findings(case).pop();
     if let Some(Finding { loss: Verdict::Costs { share, interval: (low, high) }, what, measured, .. }) = found
         && !what.is(&AT_TIMES)

@@ -7,8 +7,8 @@ use super::Steps;
 use crate::figures::{median, middle, spread};
 use crate::findings::Case;
 
-/// From the advertised clock down to the clock that all cores reach together, with steps for clock limits. CPU time lost to other processes
-/// does not affect the clock.
+/// From the advertised clock down to the clock that all cores reach together, with one step for each clock limit. CPU time lost to other
+/// processes does not affect the clock.
 pub(super) fn descend(case: &Case, steps: &mut Steps) {
     let scalar = |active: &str| case.clocks("scalar", active);
     let (one, all) = (middle(scalar("one")), middle(scalar("all")));

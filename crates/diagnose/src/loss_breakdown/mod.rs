@@ -1,5 +1,5 @@
 //! The breakdown of each resource from the hardware's ceiling down to the delivered result: one step per cause, and the part that no cause
-//! explains. The values add up to the total loss.
+//! explains. All of these add up to the total loss.
 
 mod bandwidth;
 mod core;
@@ -42,7 +42,7 @@ pub(crate) fn break_down(case: &Case, headlines: &mut [Headline]) -> Vec<LossBre
 #[derive(Debug)]
 struct Steps {
     breakdown: LossBreakdown,
-    /// The remaining level after the steps so far.
+    /// The level that remains after the steps so far.
     level: f64,
 }
 

@@ -10,10 +10,10 @@ use super::rows::{Row, Rows, Together};
 use super::steps::{find, not_resolved, state};
 use crate::tables::rows;
 
-/// The conclusions in order, each with the comparisons that decide it.
+/// The conclusions in order, each with the comparisons on which its answer depends.
 const CLAIMS: &str = include_str!("claims.txt");
 
-/// Every conclusion with its answer. The results are inconclusive if a layer differs from itself (`floor`) by a large cost.
+/// Every conclusion with its answer. The answers are inconclusive if a layer differs greatly from itself (`floor`).
 pub(super) fn claims(layers: &Rows, together: Together, floor: Option<&Verdict>) -> Vec<Claim> {
     let noise = floor.filter(|floor| size(floor) != Size::Little);
     let judged = rows(CLAIMS, "claims").into_iter().filter_map(|row| {
@@ -37,7 +37,7 @@ pub(super) fn claims(layers: &Rows, together: Together, floor: Option<&Verdict>)
     judged.collect()
 }
 
-/// The size of a cost relative to the threshold of a large cost.
+/// The size of a cost compared with the threshold for a large cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Size {
     Much,
@@ -54,7 +54,7 @@ fn size(verdict: &Verdict) -> Size {
     }
 }
 
-/// A layer with some property, and the same layer without it.
+/// Two variants of a layer: with some property, and without it.
 type Pair<'a> = Option<(&'a Row<'a>, &'a Row<'a>)>;
 
 fn cannot(why: impl Into<Text>) -> (Answer, Text) {
@@ -69,7 +69,7 @@ fn find_pair<'a>(layers: &'a Rows<'a>, pairs: &str) -> Pair<'a> {
     })
 }
 
-/// The answer from comparisons that must all agree. Each comparison has a text that explains why it is missing, if it is.
+/// The answer from comparisons that must all agree. For each comparison, `parts` contains a text to report if the comparison is missing.
 fn conclude(layers: &Rows, together: Together, parts: &[&str]) -> (Answer, Text) {
     let mut supported = true;
     let mut contradicted = false;
@@ -106,7 +106,7 @@ fn conclude(layers: &Rows, together: Together, parts: &[&str]) -> (Answer, Text)
     (answer, why.unwrap_or_default())
 }
 
-/// The answer about migration, which requires that migrations were counted for the unpinned layer.
+/// The answer about migration. It requires that migrations were counted for the unpinned layer.
 fn by_migrations(layers: &Rows, pairs: &str, (answer, why): (Answer, Text)) -> (Answer, Text) {
     let Some((free, _)) = find_pair(layers, pairs) else { return (answer, why) };
     match free.rate(record::detail::MIGRATIONS_PER_S) {

@@ -11,7 +11,7 @@ use crate::record_index::RecordIndex;
 pub(super) struct Together {
     /// The number of simultaneous comparisons. The intervals are valid for all of them together (Bonferroni).
     pub comparisons: usize,
-    /// The difference of a layer from itself: smaller differences cannot be resolved.
+    /// The difference between a layer and itself; smaller differences cannot be resolved.
     pub floor: Option<f64>,
 }
 
@@ -53,7 +53,7 @@ impl<'a> Row<'a> {
         label(self.m)
     }
 
-    /// Events per second, counted while the layer ran.
+    /// A rate of events, in events per second, counted while the layer ran.
     pub(super) fn rate(&self, count: DetailKey<f64>) -> Option<f64> {
         self.m.detail.get(count)
     }
@@ -76,7 +76,8 @@ impl<'a> Rows<'a> {
         self.0.iter().find(|row| row.layer == layer && row.cpu == cpu && row.interrupts == interrupts)
     }
 
-    /// The CPU to which layers are pinned: that of the layer that was run twice, otherwise the first one in the record.
+    /// The CPU to which layers are pinned: that of the layer that was run twice or, if there is none, the first one in
+    /// the record.
     pub(super) fn cpu(&self) -> Option<u64> {
         let again = self.0.iter().find(|row| row.layer == AGAIN).and_then(|row| row.cpu);
         again.or_else(|| self.0.iter().find_map(|row| row.cpu))
@@ -87,7 +88,7 @@ impl<'a> Rows<'a> {
         self.0.iter().find(|row| row.layer == layer && !row.interrupts)
     }
 
-    /// User mode on a different CPU than the one to which the other layers are pinned.
+    /// User mode on a CPU other than the one to which the other layers are pinned.
     pub(super) fn elsewhere(&self) -> Option<&Row<'a>> {
         let cpu = self.cpu();
         self.0.iter().find(|row| row.layer == "user" && row.cpu.is_some() && row.cpu != cpu)

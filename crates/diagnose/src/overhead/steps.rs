@@ -143,7 +143,8 @@ fn each(pair: &Pair, verdict: &Verdict) -> Option<Text> {
         without = significant(without)
     );
     let Verdict::Costs { share, .. } = verdict else { return Some(counted) };
-    // Relative to one second without the property: with the property, the events occur within 1 + share seconds.
+    // Relative to one second of work without the property: the same work with the property takes 1 + share seconds, in
+    // which its events occur.
     let more = with * (1.0 + share) - without;
     if *share <= 0.0 {
         return Some(counted);

@@ -28,7 +28,7 @@ pub(super) fn memory(available: &AvailableResources, processes: &[Process]) -> O
             let mut says = match room(available, processes) {
                 Some(room) => text!(
                     "plan-memory-of-own-nodes-at-most",
-                    "Each process allocates memory only from its own nodes, at most {room} each.",
+                    "Each process allocates at most {room}, and only from its own nodes.",
                     room = Value::Bytes(room)
                 ),
                 None => text!("Each process allocates memory only from its own nodes."),
@@ -43,7 +43,8 @@ pub(super) fn memory(available: &AvailableResources, processes: &[Process]) -> O
     Some(Advice { about: "memory".to_owned(), says, ..Advice::default() })
 }
 
-/// The smallest amount of memory per process, in bytes, if the processes on a node share its memory evenly.
+/// The amount of memory per process, in bytes, if the processes on each node share its memory evenly; the smallest
+/// amount over all nodes.
 fn room(available: &AvailableResources, processes: &[Process]) -> Option<u64> {
     let mut shares: BTreeMap<u32, (Option<u64>, u64)> = BTreeMap::new();
     for seat in &available.seats {

@@ -17,15 +17,16 @@ pub(super) struct Seat {
     pub node: u32,
     /// The node's cores with their usable CPUs, grouped by last-level cache; empty if CPUs are unknown.
     pub cores: Vec<Vec<u32>>,
-    /// The node's number of CPUs, if nothing else is known.
+    /// The number of CPUs of the node, if nothing else is known about its CPUs.
     pub count: Option<u32>,
     /// The node that provides the memory: this node, or the nearest node with memory.
     pub memory: u32,
-    /// Size of that memory, bytes.
+    /// The size of that memory, bytes.
     pub bytes: Option<u64>,
-    /// Whether the usable CPUs are all online CPUs of the node.
+    /// Whether all online CPUs of the node are usable.
     pub whole: bool,
-    /// The usable CPUs, grouped by last-level cache if the node has several shared ones, or by domains found by timing.
+    /// The usable CPUs, grouped by last-level cache if the node has several caches that cores share, or by domains
+    /// found by timing.
     pub domains: Vec<CpuList>,
 }
 
@@ -57,13 +58,13 @@ pub(super) struct AvailableResources {
     pub seats: Vec<Seat>,
     /// Whether the CPUs of each node are known by number.
     pub cpus_known: bool,
-    /// Whether one node per package was assumed, since the record has no nodes.
+    /// Whether one node per package was assumed, because the record has no nodes.
     pub assumed: bool,
     /// Nodes with usable memory.
     pub memory: Vec<u32>,
     /// Nodes with memory but without a usable CPU.
     pub memory_only: Vec<(u32, Option<u64>)>,
-    /// Seats whose node has no usable memory.
+    /// Nodes with usable CPUs but without usable memory.
     pub without_memory: Vec<u32>,
     /// Maximum number of hardware threads on any core.
     pub per_core: u32,
@@ -83,7 +84,7 @@ pub(super) struct AvailableResources {
     pub quota: Option<f64>,
     /// The level of the last-level cache.
     pub last_level: u32,
-    /// Whether the request or the plan excludes usable CPUs.
+    /// Whether the request or the plan excludes some of the usable CPUs.
     pub narrowed: bool,
     /// CPU placement found by timing.
     pub places: Places,
@@ -100,7 +101,7 @@ impl AvailableResources {
         self.cpus_known && self.places.domain_of(&self.cpus()).is_some_and(|of| of.values().any(|at| *at > 0))
     }
 
-    /// Maximum number of threads of each seat.
+    /// Maximum number of threads on each seat.
     pub(super) fn rooms(&self, siblings: bool) -> impl Iterator<Item = Option<u32>> {
         self.seats.iter().map(move |seat| seat.room(siblings, self.per_core))
     }
@@ -286,7 +287,8 @@ fn kinds(machine: &Machine, usable: &CpuList) -> Vec<(String, CpuList)> {
     kinds.into_iter().map(|(_, kind, cpus)| (kind, cpus)).collect()
 }
 
-/// Derives seats from counts only, as in articles and other tools' output: nodes or packages, and CPUs.
+/// Derives seats from the numbers of nodes (or packages) and CPUs, because articles and other tools' output contain no
+/// more than that.
 fn by_counts(
     record: &Record,
     costs: &Costs,

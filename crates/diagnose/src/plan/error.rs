@@ -6,7 +6,7 @@ use record::CpuList;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// More processes than fit, or none.
-    #[error("--processes {asked}: {}use 1 to {most}", there_are(*room))]
+    #[error("--processes {asked}: {}use 1 to {most}", .room.map_or(String::new(), |room| format!("there are {room} usable CPUs; ")))]
     Processes {
         /// The requested number.
         asked: u32,
@@ -44,8 +44,4 @@ impl PlanError {
     pub fn is_of_request(&self) -> bool {
         !matches!(self, PlanError::NoUsableCpu | PlanError::NothingReported)
     }
-}
-
-fn there_are(room: Option<u32>) -> String {
-    room.map_or(String::new(), |room| format!("there are {room} usable CPUs; "))
 }

@@ -25,7 +25,7 @@ pub(super) fn gains(
     if available.memory.len() + available.seats.len() < 3 {
         return Vec::new();
     }
-    // Without a node matrix, these results give the same gain as in a comparison and in the finding.
+    // If there is no node matrix, the gain is based on the same results as the comparison and the finding, so that all three agree.
     let reach = find_reaches(record).into_iter().find(|reach| reach.other.is_some());
     let reach = reach.filter(|reach| {
         reach.timed != Timed::Matrix

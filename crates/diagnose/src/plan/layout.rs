@@ -77,7 +77,7 @@ fn check(request: &PlanRequest, room: Option<u32>) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// The number of processes with this many threads that fit on the machine, or within the quota if there is one.
+/// The number of processes with this many threads that fit on the machine or, if there is a quota, within the quota.
 fn fitting(available: &AvailableResources, siblings: bool, threads: u32, by_quota: bool) -> u32 {
     if by_quota {
         let quota = available.quota.unwrap_or(1.0).floor().max(1.0) as u32;
@@ -89,7 +89,7 @@ fn fitting(available: &AvailableResources, siblings: bool, threads: u32, by_quot
     }
     let within: u32 = rooms.iter().map(|room| room / threads.max(1)).sum();
     let all: u32 = rooms.iter().sum();
-    // A process larger than a node spans several.
+    // A process that is larger than a node spans several nodes.
     let count = if within > 0 { within } else { all / threads.max(1) };
     count.clamp(1, MOST_PROCESSES)
 }
@@ -97,13 +97,13 @@ fn fitting(available: &AvailableResources, siblings: bool, threads: u32, by_quot
 /// A process's part of the machine: seats, each with the process's cores.
 type Group<'a> = Vec<(&'a Seat, Vec<Vec<u32>>)>;
 
-/// With at least as many processes as nodes: assigns each to one node.
+/// Used if there are at least as many processes as nodes: assigns each process to one node.
 fn shared(available: &AvailableResources, siblings: bool, processes: u32) -> Vec<Group<'_>> {
     let mut counts = vec![0u32; available.seats.len()];
     let weight = |seat: &Seat| f64::from(seat.room(siblings, available.per_core).unwrap_or(1).max(1));
     let most = |at: usize| available.seats[at].room(true, available.per_core).unwrap_or(u32::MAX);
     for _ in 0..processes {
-        // Choose the seat with the most room per process; a seat never gets more processes than it has CPUs.
+        // Choose the seat with the most room per process. A seat never gets more processes than it has CPUs.
         let best = (0..counts.len()).rev().filter(|at| counts[*at] < most(*at)).max_by(|a, b| {
             let left = |at: usize| weight(&available.seats[at]) / f64::from(counts[at] + 1);
             left(*a).total_cmp(&left(*b))
@@ -121,7 +121,7 @@ fn shared(available: &AvailableResources, siblings: bool, processes: u32) -> Vec
     groups
 }
 
-/// Splits a seat's cores by domain if the number of domains matches, otherwise into this many equal parts of neighboring cores. With more
+/// Splits a seat's cores by domain if the number of domains matches, otherwise into `parts` equal parts of neighboring cores. With more
 /// parts than cores, siblings are in different parts.
 fn split(seat: &Seat, parts: usize) -> Vec<Vec<Vec<u32>>> {
     let cores = &seat.cores;
@@ -149,7 +149,7 @@ fn split(seat: &Seat, parts: usize) -> Vec<Vec<Vec<u32>>> {
     (0..parts).map(|part| from[part * from.len() / parts..(part + 1) * from.len() / parts].to_vec()).collect()
 }
 
-/// With fewer processes than nodes: assigns each to several adjacent nodes, or to one if its threads fit.
+/// Used if there are fewer processes than nodes: assigns each process to several adjacent nodes, or to one if its threads fit.
 fn spanning<'a>(
     available: &'a AvailableResources,
     costs: &Costs,
@@ -191,7 +191,7 @@ fn process(
 ) -> Process {
     let cores: Vec<Vec<u32>> = group.iter().flat_map(|(_, cores)| cores.iter().cloned()).collect();
     let nodes: CpuList = group.iter().map(|(seat, _)| seat.node).collect();
-    // Another process may use a core's other sibling; the remaining CPU counts as a core.
+    // A core's other sibling may belong to another process; the remaining CPU then counts as a core.
     let mut taken = in_order(&cores, siblings);
     let room = if available.cpus_known {
         u32::try_from(taken.len()).ok()
@@ -223,7 +223,7 @@ fn process(
     }
 }
 
-/// Divides threads evenly among the processes on the same nodes, if CPUs are not known by number.
+/// If the CPUs of each node are not known, divides the threads evenly among the processes on the same nodes.
 fn share_threads(processes: &mut [Process]) {
     let mut sharing: std::collections::BTreeMap<CpuList, u32> = std::collections::BTreeMap::new();
     for process in processes.iter() {
@@ -235,7 +235,7 @@ fn share_threads(processes: &mut [Process]) {
     }
 }
 
-/// The note that a request for threads without processes fills the machine: one process per node would leave CPUs idle.
+/// The note that processes fill the machine because only a number of threads was requested: one process per node would leave CPUs idle.
 fn several_a_node(available: &AvailableResources, layout: &Layout, request: &PlanRequest) -> Option<Text> {
     let (processes, nodes) = (layout.processes.len(), available.seats.len());
     let count = request.threads.filter(|_| request.processes.is_none() && processes > nodes)?;

@@ -60,7 +60,7 @@ fn plan_of(index: &RecordIndex, request: &PlanRequest) -> Result<Plan, PlanError
     let siblings = siblings::choose(index, &available);
     let use_them = siblings.as_ref().is_none_or(|siblings| siblings.used);
     let layout = layout::lay_out(&available, &costs, request, use_them)?;
-    // In an emulator, timings are meaningless for the cost of nodes.
+    // An emulator's timings do not show the cost of remote nodes.
     let emulated = record.machine.virtualization.emulated == Some(true);
     let gains =
         if emulated { Vec::new() } else { gains::gains(record, &available, &costs, &layout.processes) };
@@ -111,7 +111,8 @@ fn numa_off(index: &RecordIndex) -> Option<Text> {
     ))
 }
 
-/// The plan for a report on a machine with several nodes or hidden domains; otherwise, placement changes little.
+/// The plan for a report on a machine with several nodes or hidden domains; on other machines, placement makes little
+/// difference.
 pub fn plan_nodes(index: &RecordIndex) -> Option<Plan> {
     let machine = &index.record.machine;
     let hides = index.shape().is_some_and(|shape| shape.topology == Topology::Finer);
@@ -217,7 +218,7 @@ fn caches(index: &RecordIndex, available: &AvailableResources, placed: &[Process
         .iter()
         .flat_map(|seat| seat.cores.iter().flatten().map(move |cpu| (u64::from(*cpu), seat.node)))
         .collect();
-    // Both results use the same kind of handover.
+    // Both results must be of the same kind of handover.
     let how = Handover::chief(index.figures_of(metrics::CORE_TO_CORE_LATENCY));
     let pairs = |same: bool| {
         let of = |key: Label| move |m: &&Measurement| m.labels.count(key);
@@ -298,7 +299,7 @@ fn cautions(record: &Record, available: &AvailableResources, gains: bool) -> Vec
     all
 }
 
-/// The note that siblings are assumed or unknown, if that matters.
+/// The note that siblings are assumed or unknown, if this affects the plan.
 fn siblings_not_reported(available: &AvailableResources, processes: &[Process]) -> Option<Text> {
     // A process on entire nodes uses all CPUs of each core, regardless of their numbers.
     let whole = !available.narrowed && processes.iter().all(|process| process.whole_nodes);
@@ -328,7 +329,7 @@ fn unknown(
     available.places.unknown(index.record).into_iter().chain(unknown).collect()
 }
 
-/// The cost from single results for local and remote memory, as in a comparison.
+/// The cost from single results for local and remote memory, which are also used for comparisons.
 fn single_figures(record: &Record) -> Option<Matrix> {
     let reach = find_reaches(record).into_iter().find(|reach| reach.other.is_some())?;
     let mut figures = [Some(&reach.own), reach.other.as_ref()].into_iter().flatten();

@@ -9,7 +9,7 @@ use record::{CpuList, Text, text};
 /// How the CPUs of each core are known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Numbering {
-    /// The record lists them, or each core has one CPU.
+    /// The record lists the CPUs of each core, or each core has one CPU.
     #[default]
     Recorded,
     /// Assumed from Linux's usual numbering: a core consists of this many CPUs, at this distance from each other.
@@ -19,7 +19,7 @@ pub(super) enum Numbering {
 }
 
 impl Numbering {
-    /// The caution for the user; `first` is one of the plan's CPUs.
+    /// The caution for the user. `first` is one of the CPUs of the plan.
     pub(super) fn caution(self, first: u32) -> Option<Text> {
         let command = format!("cat /sys/devices/system/cpu/cpu{first}/topology/thread_siblings_list");
         match self {
@@ -87,7 +87,7 @@ fn assumed(
         }
         let (first, further) = cpus.split_at(cpus.len() / per_core);
         let step = further.first()?.checked_sub(*first.first()?)?;
-        // In a single range, siblings may have adjacent numbers, unless the range is one core.
+        // A single range of numbers is ambiguous, because siblings may have adjacent numbers, unless the range is one core.
         let is_one_range = cpus.windows(2).all(|two| matches!(two, [a, b] if *b == a + 1));
         if (is_one_range && first.len() > 1) || *common.get_or_insert(step) != step {
             return None;

@@ -9,7 +9,7 @@ use record::{CpuList, Record, Text, phrase, text};
 
 /// Minimum number of checks for a layout to rely on them.
 pub(super) const LEAST_LOOKS: u32 = 4;
-/// A pair that shares a core in fewer than one in this many checks does so only temporarily.
+/// A pair that shares a core in fewer than one in this many checks shares it only temporarily.
 const STAYS: u32 = 2;
 /// Maximum number of named pairs.
 const NAMED: usize = 4;
@@ -58,7 +58,7 @@ impl Places {
         }
     }
 
-    /// The number of each CPU's domain; `None` if any is unknown.
+    /// The domain number of each CPU; `None` if any CPU's domain is unknown.
     pub(super) fn domain_of(&self, cpus: &CpuList) -> Option<BTreeMap<u32, usize>> {
         let at = |cpu: u32| self.domains.iter().position(|domain| domain.contains(cpu));
         let known: Option<BTreeMap<u32, usize>> = cpus.iter().map(|cpu| Some((cpu, at(cpu)?))).collect();

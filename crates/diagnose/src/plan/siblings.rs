@@ -126,7 +126,7 @@ fn range(yields: &[Yield]) -> Option<(&Yield, &Yield)> {
     Some((yields.iter().min_by(by)?, yields.iter().max_by(by)?))
 }
 
-/// The gain from siblings, extrapolated from thread counts other than one per core; the median over workloads or
+/// The gain from siblings, extrapolated from results without exactly one thread per core: the median over workloads or
 /// sizes.
 fn extrapolated(index: &RecordIndex) -> Option<SiblingsAdd> {
     let mut all = crate::siblings::siblings(index);

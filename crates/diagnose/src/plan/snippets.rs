@@ -5,7 +5,7 @@ use record::plan::{Piece, Policy, Process, Snippet};
 use super::available_resources::AvailableResources;
 use super::words;
 
-/// The names of the tools, with which one can be requested.
+/// The names of the tools; a user can request one of them by name.
 pub const TOOLS: [&str; 4] = ["numactl", "taskset", "systemd", "docker"];
 
 /// A tool's lines for a process; `None` if there is nothing to set.
@@ -37,7 +37,7 @@ pub(super) fn binds(available: &AvailableResources, processes: &[Process]) -> bo
     }
 }
 
-/// Whether a process may use all CPUs of all nodes; then only its memory is set.
+/// Whether a process may use all CPUs of all nodes. If so, only its memory policy is set.
 fn everywhere(process: &Process) -> bool {
     process.policy == Policy::Interleave && process.whole_nodes
 }
@@ -58,7 +58,7 @@ fn numactl(process: &Process) -> Option<Vec<String>> {
     (words.len() > 1).then(|| vec![format!("{} COMMAND", words.join(" "))])
 }
 
-/// A process's CPUs for a shell: the list, or a command that reads it from the kernel if it is unknown here.
+/// A process's CPUs as text for a shell: the list or, if it is unknown here, a command that reads it from the kernel.
 fn cpus_in_shell(process: &Process) -> String {
     if !process.cpus.is_empty() {
         return process.cpus.to_string();

@@ -28,11 +28,11 @@ pub fn plan_needs(metric: Metric) -> bool {
 /// The latency curve.
 const LATENCY: &[Metric] = &[metrics::LOAD_LATENCY];
 
-/// Problems with a group of a record's results, the worst first, and the remark on the newest record if an older one is used instead.
+/// Problems with a group of a record's results, the worst first, each with the remark on the newest record if an older one is used instead.
 const LACKS: [Template; 5] = [
-    // The kernel or a setting that affects these results has changed since.
+    // The kernel, or a setting that affects these results, differs from the current one.
     Template::new("plan-newer-changed", "(the newest, {newer}, has a different kernel or settings)"),
-    // A latency curve that does not reach memory, which is needed for the gain from huge pages.
+    // The latency curve does not reach memory, as is required for the gain from huge pages.
     Template::new("plan-newer-partial", "(the newest, {newer}, lacks memory latency)"),
     Template::new(
         "plan-newer-hampered",
@@ -42,8 +42,9 @@ const LACKS: [Template; 5] = [
     Template::new("plan-newer-doubtful", "(unreliable in the newest, {newer})"),
 ];
 
-/// The [`LACKS`] of a record. The record with the smallest problem is used; among equals, the newest. Doubt comes last, so that
-/// an older quick run never replaces a better one and a plan agrees with the report on `.`; among quick runs, doubt is ignored.
+/// The problems of a record, in the order of [`LACKS`]. The record with the least serious problem is used; among equals, the newest. Doubt
+/// comes last, so that an older quick run never replaces a better one and a plan agrees with the report on `.`; among quick runs, doubt is
+/// ignored.
 type Lacks = [bool; 5];
 
 fn find_lacks(now: &Record, other: &Record, group: &[Metric], in_doubt: bool) -> Lacks {
@@ -91,7 +92,7 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// Groups of results from one record.
+/// Groups of results that are taken from one record.
 #[derive(Debug, PartialEq)]
 struct Taken {
     at: usize,
@@ -101,7 +102,7 @@ struct Taken {
     passed_over: Option<Text>,
 }
 
-/// The statements of a plan that are based on results, with these results.
+/// The statements of a plan that are based on results, each with these results.
 fn explained(plan: &mut Plan) -> impl Iterator<Item = (&mut Text, &[Evidence])> {
     let gains = plan.gains.iter_mut().map(|of| (&mut of.why, of.evidence.as_slice()));
     let siblings = plan.siblings.iter_mut().map(|of| (&mut of.why, of.evidence.as_slice()));
@@ -110,8 +111,8 @@ fn explained(plan: &mut Plan) -> impl Iterator<Item = (&mut Text, &[Evidence])> 
     gains.chain(siblings).chain(caches).chain(advice)
 }
 
-/// Adds the results of other records of the same machine (with names, newest first) to `record`, the current one: each group from
-/// the best record. Returns the sources, one sentence per record.
+/// Adds the results of other records of the same machine (with names, newest first) to `record`, the current one. Each group of results is
+/// taken from the best record. Returns the sources, one sentence per record.
 pub fn merge_records(record: &mut Record, others: &[(String, Record)]) -> Vec<Text> {
     let mut all: Vec<Taken> = Vec::new();
     let mut figures: Vec<Measurement> = Vec::new();

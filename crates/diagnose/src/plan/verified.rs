@@ -1,4 +1,4 @@
-//! The result of running a command both pinned and unpinned: compares the work done in the same time, round by round.
+//! Evaluates runs of a command both pinned and unpinned: compares the work done in the same time, round by round.
 
 use record::difference::{Scale, Verdict, compare_pairs};
 use record::plan::{Gain, Plan, Verification};
@@ -12,8 +12,8 @@ use crate::turns;
 /// Plausible run times in seconds; all others are ignored.
 const SECONDS: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
 
-/// Fills in the ratios, the verdict and the sentence. `planned` and `unbound` contain each round's run times in seconds; `planned_first`:
-/// whether the planned layout ran first in a round.
+/// Fills in the ratios, the verdict and the sentence. `planned` and `unbound` contain each round's run times in seconds; `planned_first`
+/// returns whether the planned layout ran first in a round.
 pub fn judge_verification(verified: &mut Verification, plan: &Plan, planned_first: impl Fn(usize) -> bool) {
     let rounds = verified.unbound.iter().copied().zip(verified.planned.iter().copied());
     let pairs: Vec<(f64, f64)> =

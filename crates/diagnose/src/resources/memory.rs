@@ -14,7 +14,7 @@ use crate::record_index::RecordIndex;
 use crate::shape::{moved, noise};
 
 /// Bandwidth results with bytes counted as in STREAM, on arrays that are mostly in memory. The bus transferred at least as many bytes,
-/// regardless of lines that regular stores read first.
+/// whether or not regular stores first read their cache lines.
 fn in_memory<'a>(index: &RecordIndex<'a>) -> Vec<&'a Measurement> {
     let least = beyond(index.record, index.levels(), Walk::Arrays);
     let all = index
@@ -51,7 +51,8 @@ fn stores(triad: &Measurement) -> String {
     triad.labels.word(Label::Stores).unwrap_or("regular").to_owned()
 }
 
-/// The remark about triad: the best read. Only a doubt about this read result itself makes it unreliable, as in its table.
+/// The remark next to triad: the best read result. It is called unreliable only if there is a doubt about this read result itself, as in
+/// its table.
 fn beside(triad: &Measurement, read: Option<&Measurement>, threads: &str) -> Text {
     let (threads, stores) = (threads.to_owned(), stores(triad));
     let Some(read) = read else {
@@ -75,7 +76,7 @@ pub(super) fn bandwidth(index: &RecordIndex) -> Option<Headline> {
     let (triad, read) = triad_and_read(index)?;
     let who = count_noun(triad.labels.count(Label::Threads)?, "thread");
     let channels = memory_channels::channels(&index.record.machine);
-    // If more than the devices' peak bandwidth was measured, the devices were reported incorrectly.
+    // A result above the devices' peak bandwidth shows that the devices were reported incorrectly.
     let most = in_memory(index).into_iter().map(Measurement::value).fold(0.0, f64::max);
     let channels = channels.filter(|channels| channels.bytes_per_second * (1.0 + RESOLUTION) >= most);
     let ceiling = channels.map(|channels| channels.bytes_per_second);
@@ -109,7 +110,7 @@ pub(crate) fn memory_pages<'a>(index: &RecordIndex<'a>) -> Option<(&'a Measureme
     index.pages().filter(|(small, _)| small.labels.count(Label::Bytes).is_some_and(|bytes| bytes >= least))
 }
 
-/// Other results for memory latency in a record, and the difference of each method from a load in a large working set.
+/// Other memory latency results in a record, each with a description of how its method differs from a load in a large working set.
 fn measured_otherwise(index: &RecordIndex) -> Vec<Text> {
     let bandwidth = |m: &&Measurement| m.labels.number(Label::Bandwidth).unwrap_or(f64::INFINITY);
     let idlest = |metric| {

@@ -49,7 +49,7 @@ impl Headline {
         headline
     }
 
-    /// Adds the descriptions of its results to the resource.
+    /// Describes the meaning of the resource: its delivered result, compared with its ceiling.
     pub fn state_meaning(&mut self) {
         self.resource.meaning = text!(
             "{delivered}, compared with {ceiling}",
@@ -68,7 +68,7 @@ pub fn resources(index: &RecordIndex) -> Vec<Headline> {
         .collect()
 }
 
-/// The first of these doubts. For noise, only the kind of doubt; otherwise, the full text.
+/// The first of these doubts: for noise, only the kind of doubt; for any other, the full text.
 fn doubt<'a>(behind: impl IntoIterator<Item = &'a Measurement>) -> Option<Doubt> {
     let first = behind.into_iter().find_map(|m| m.doubt.as_ref())?;
     Some(if first.kind() == DoubtKind::Other { first.clone() } else { first.gist() })
@@ -84,8 +84,8 @@ fn taken(index: &RecordIndex) -> Option<f64> {
     mean(None).or_else(|| Some(mean(Some("os"))? + mean(Some("below"))?)).filter(|share| *share >= RESOLUTION)
 }
 
-/// The highest clock of this model, and its source: the kernel or CPUID, otherwise the vendor's list. There is no
-/// ceiling if the hypervisor reports the base clock as the highest one, or if the only clock is part of a firmware
+/// The highest clock of this model, and its source: the kernel or CPUID or, failing these, the vendor's list. There is
+/// no ceiling if the hypervisor reports the base clock as the highest one, or if the only clock is part of a firmware
 /// name.
 fn advertised(machine: &Machine) -> Option<(f64, Text)> {
     let processor = &machine.processor;
@@ -109,7 +109,7 @@ fn core(index: &RecordIndex) -> Option<Headline> {
     let active = if all { "all" } else { "one" };
     let delivered = median(scalar(active).map(Measurement::value)).filter(|hz| *hz > 0.0)?;
     let machine = &index.record.machine;
-    // If the result exceeds the ceiling, the ceiling was reported incorrectly.
+    // A result above the ceiling shows that the ceiling was reported incorrectly.
     let holds = |hz: &f64| best <= *hz * (1.0 + RESOLUTION);
     let boost = || cores::range_of(cores::of_machine(machine)?, "clock.max_turbo", machine);
     let mut family_ceilings = None;

@@ -11,11 +11,11 @@ use crate::record_index::RecordIndex;
 pub(crate) fn not_reached(index: &RecordIndex) -> Vec<Text> {
     let RecordIndex { record, .. } = *index;
     let mut said = Vec::new();
-    // An imported record is of a machine that cannot be measured again here.
+    // An imported record describes a machine that cannot be measured again here.
     if record.import.is_some() {
         return said;
     }
-    // A measurement that ended before the signal was not affected by it.
+    // A measurement that ended before the signal was not affected by the signal.
     let is_interrupted = matches!(record.ended, Ended::Interrupted { .. });
     let is_done =
         |name: &str| record.coverage.iter().any(|of| of.what == name && of.state == State::Measured);
@@ -42,7 +42,7 @@ pub(crate) fn not_reached(index: &RecordIndex) -> Vec<Text> {
     let any = || index.figures_of(metrics::LOAD_LATENCY);
     let largest = any().filter_map(|m| m.labels.count(Label::Bytes)).max();
     if let Some(most) = pair.or(largest).filter(|most| *most < least) {
-        // Allocating ordinary pages may be slow, so that only the curve on huge pages reaches memory.
+        // Allocating ordinary pages may be slow, so sometimes only the curve on huge pages reaches memory.
         let reached = any().filter(|m| m.labels.count(Label::Bytes) == largest && largest >= Some(least));
         let size = Value::Bytes(most);
         // The same latency as in the table of levels.
@@ -90,7 +90,7 @@ fn count_last_caches(record: &Record) -> u64 {
 pub(crate) enum Walk {
     /// One CPU issues loads.
     Loads,
-    /// All CPUs stream through arrays, so all caches of the machine count.
+    /// All CPUs stream through arrays, so the caches of the entire machine must be exceeded.
     Arrays,
 }
 
@@ -134,7 +134,7 @@ pub(super) fn maybe_cached(record: &Record, levels: &[Level], bandwidth: &Measur
 }
 
 /// The smallest working set that is mostly in memory: 1.5 times the size of the last-level caches for loads, twice their size for arrays.
-/// If the kernel shows the host's cache, of which a virtual machine has only a part, the size in the latency curve counts instead.
+/// If the kernel shows the host's cache but the virtual machine has only a part of it, the size in the latency curve counts instead.
 pub(crate) fn beyond(record: &Record, levels: &[Level], walk: Walk) -> u64 {
     let reported = beyond_advertised(record, walk);
     last_cache(levels).and_then(|last| last.measured_bytes).map_or(reported, |found| {

@@ -11,7 +11,8 @@ use crate::cpu_accounting::disturbance;
 use crate::figures::{middle, spread};
 use crate::record_index::RecordIndex;
 
-/// Tolerance beyond the ends of a range, with several sources and with one source: two machines of one model may differ by as much.
+/// Tolerance beyond the ends of a range, with several sources and with one source, because two machines of one model may differ by this
+/// much.
 const MARGINS: (f64, f64) = (0.05, 0.1);
 /// The tolerance for a clock: the variation within one model.
 const CLOCK_MARGIN: f64 = 0.02;
@@ -58,7 +59,7 @@ fn margin(range: &Range) -> f64 {
 }
 
 impl Range {
-    /// The combined range of this many parts, such as sockets.
+    /// The range for this many such parts together, for example sockets.
     pub(crate) fn times(self, parts: f64) -> Self {
         Self { low: self.low * parts, high: self.high * parts, ..self }
     }
@@ -125,7 +126,8 @@ pub(crate) fn wake_up<'a>(index: &RecordIndex<'a>, policy: &str) -> Option<&'a M
     Some(held.unwrap_or(own))
 }
 
-/// The all-core clock from the vendor's list for this model; otherwise, the range between base and boost clock, of this model if known.
+/// The all-core clock from the vendor's list for this model. If the list has none, the range between the base clock and the boost clock, of
+/// this model if known.
 fn clock(machine: &Machine, core: Option<&'static Core>, active: &str) -> Option<Range> {
     let of = |what: &str| range_of(core?, what, machine);
     let part = if active == "all" { of("clock.all_core") } else { of("clock.one_core") };
@@ -162,7 +164,7 @@ fn triad_range(machine: &Machine, core: &'static Core, triad: &Measurement) -> O
     Some(Range { low: used.low.min(high), high, ..used })
 }
 
-/// A headline result that is worse than all published results.
+/// A headline whose result is worse than all published results.
 pub(crate) struct OutOfRange<'a> {
     /// The headline with its range.
     pub resource: Resource,

@@ -45,16 +45,16 @@ fn longer_middle<'a>(all: impl Iterator<Item = &'a Measurement>) -> Option<&'a M
     sorted.into_iter().find(|m| m.value() == longer)
 }
 
-/// Wake-up latency with one policy and setting on [`wake_up_cpu`]. If that CPU has no result, or the results have no CPU, the median of the
-/// existing results.
+/// Wake-up latency with one policy and setting on [`wake_up_cpu`]. If there is no result for that CPU, or the results do not name a CPU,
+/// returns the median of the existing results.
 pub(crate) fn wake_up_at<'a>(index: &RecordIndex<'a>, policy: &str, state: &str) -> Option<&'a Measurement> {
     let at = || index.wakeups(policy, state).filter(|m| m.value() > 0.0);
     let cpu = wake_up_cpu(index);
     longer_middle(at().filter(|m| m.labels.count(Label::Cpu) == cpu)).or_else(|| longer_middle(at()))
 }
 
-/// Wake-up latency of a real-time thread, which has no timer slack, with current settings compared with deep idle states disabled. If
-/// real-time threads were refused, the latency of an ordinary thread without a ceiling, because timer slack is not a loss of the machine.
+/// Wake-up latency of a real-time thread, which has no timer slack: current settings compared with deep idle states disabled. If real-time
+/// scheduling was refused, uses the latency of an ordinary thread without a ceiling, because timer slack is not a loss of the machine.
 pub(super) fn wake_up(index: &RecordIndex) -> Option<Headline> {
     let ordinary = wake_up_at(index, "other", "as-is");
     let real_time = wake_up_at(index, "fifo", "as-is");
@@ -94,7 +94,7 @@ pub(super) fn wake_up(index: &RecordIndex) -> Option<Headline> {
     Some(Headline::new(resource, delivered_is, ceiling_is))
 }
 
-/// The wake-up latency of an ordinary thread with its part due to timer slack, if the headline is about real-time threads.
+/// The wake-up latency of an ordinary thread and the part of it that is due to timer slack, if the headline is about real-time threads.
 fn state_slack(ordinary: &Measurement, is_beside: bool) -> Option<Text> {
     let ns = ordinary.detail.get(detail::TIMER_SLACK_NS)?;
     let (slack, median) = (Value::Figure(ns, "ns"), Value::from(ordinary));

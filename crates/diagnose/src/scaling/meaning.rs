@@ -9,9 +9,9 @@ use super::{CORES_FIRST, POOR};
 use crate::figures::RESOLUTION;
 use crate::usl::FitDoubt;
 
-/// If the fit predicts less than this share of the measured single-thread throughput for one thread, threads share cores.
+/// If the fit's single-thread throughput is less than this share of the measured one, threads share cores.
 const ALONE: f64 = 0.9;
-/// Beyond this multiple of the last step's thread count, the law is only extrapolated.
+/// For more than this multiple of the last step's thread count, the law is a mere extrapolation.
 const FAR: f64 = 4.0;
 
 /// Explains the steps of one workload and placement. `one` is the throughput of one thread; `has_interval` is set if this step and the last
@@ -98,7 +98,7 @@ fn fit(scaling: &Scaling) -> Text {
     }
     if residual > POOR {
         let residual = Value::Share(residual);
-        return text!("The fit is unreliable: it deviates by {residual}.");
+        return text!("The fit is unreliable: it deviates from the results by {residual}.");
     }
     // The loss at the last step of the fit; a loss below the resolution of a result counts as zero.
     let fitted = scaling.fitted.map_or(threads, |(_, most)| most);
@@ -134,7 +134,7 @@ fn fit(scaling: &Scaling) -> Text {
     says
 }
 
-/// The thread count at which the law has its peak.
+/// The thread count at which the throughput according to the law has its peak.
 fn peak(scaling: &Scaling) -> f64 {
     ((1.0 - scaling.contention).max(0.0) / scaling.coherency).sqrt()
 }

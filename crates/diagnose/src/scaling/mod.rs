@@ -18,7 +18,7 @@ const CORES_FIRST: &str = "cores-first";
 const WORTH: f64 = 0.5;
 /// The assumed relative uncertainty of an unreliable result.
 const DOUBTFUL: f64 = 0.05;
-/// Residual above which the fit does not describe the steps: the noise of any step should be below 5 %.
+/// A fit with a larger residual does not describe the steps, because the noise of any step should be below 5 %.
 pub(crate) const POOR: f64 = 0.05;
 /// Maximum number of steps read for one workload and placement; real records have about twenty.
 const MOST_STEPS: usize = 4096;
@@ -68,7 +68,7 @@ impl Point {
         let threads =
             m.labels.count(Label::Threads).and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0)?;
         let throughput = m.value();
-        // The run time of fixed-time work shows no throughput, and therefore no speedup.
+        // The run time of work with a fixed duration shows neither throughput nor speedup.
         if m.detail.get(detail::FIXED_TIME) == Some(true) {
             return None;
         }
@@ -104,8 +104,8 @@ fn doubt_of(m: &Measurement) -> Option<FitDoubt> {
     marks.or(other).or((m.summary.n < 2).then_some(FitDoubt::Once))
 }
 
-/// One thread runs on one CPU with any placement, so a placement that lacks this step uses the step of another placement. The steps are
-/// then sorted.
+/// With one thread, all placements are the same, so a placement that lacks this step uses the step of another placement. The steps are then
+/// sorted.
 fn share_the_first(lines: &mut [Line]) {
     let first = |line: &Line| line.points.iter().find(|point| point.threads == 1).copied();
     let shared = lines.iter().find_map(first);
@@ -165,7 +165,7 @@ fn entry(workload: &str, line: &Line, cores: Option<u32>) -> Option<Scaling> {
     Some(scaling)
 }
 
-/// The range of the speedup that the intervals of the first and last step allow.
+/// The range of the speedup that is possible according to the intervals of the first and last step.
 fn interval(points: &[Point], fit: &Fit) -> Option<(f64, f64)> {
     let last = points.last()?;
     let one = points

@@ -4,16 +4,18 @@
 const BIN: f64 = 0.03;
 /// Values are spread over this many bins to either side: 12 %, about the variation of one pair's time between cache lines.
 const SPREAD: usize = 4;
-/// Two peaks of handover times are two classes only if this far apart: within one mesh, pairs differ by up to 1.4×.
+/// Two peaks of handover times are separate classes only if they differ at least by this factor; within one mesh, pairs differ by up to
+/// 1.4×.
 pub(super) const LINES_APART: f64 = 1.5;
-/// The minimum ratio for loads from one page, which depend less on the CPU's location.
+/// The corresponding factor for loads from one page, which depend less on the CPU's location.
 pub(super) const LOADS_APART: f64 = 1.3;
 /// The density between two peaks must also fall to this fraction of the lower peak.
 const VALLEY: f64 = 0.4;
 /// Minimum number of values in a class: a single value may be a disturbance.
 const LEAST: usize = 2;
 
-/// Upper bounds of all classes except the last, ascending; ignores times of 0 or below. Peaks of classes are at least a factor `apart`.
+/// Upper bounds of all classes except the last, ascending; ignores times of 0 or below. The peaks of two classes differ at least by the
+/// factor `apart`.
 pub(super) fn bounds(values: &[f64], apart: f64) -> Vec<f64> {
     let mut logs: Vec<f64> =
         values.iter().filter(|value| **value > 0.0 && value.is_finite()).map(|value| value.ln()).collect();

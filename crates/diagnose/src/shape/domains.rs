@@ -9,7 +9,8 @@ use super::Series;
 /// The domains in a check, ascending; `None` if the times do not fit any domains because a CPU moved during the check.
 pub(super) type Domains = Option<Vec<CpuList>>;
 
-/// At least this share of the pairs within domains must be near, and of the pairs between domains far.
+/// At least this share of the pairs within domains must be near, and at least this share of the pairs between domains
+/// must be far.
 const CLEAR: f64 = 0.75;
 /// Number of passes that reassign each CPU to the nearest domain.
 const PASSES: usize = 2;
@@ -45,7 +46,7 @@ pub(super) fn partition(series: &Series, look: &Look, bound: f64) -> Domains {
                 .min_by(|a, b| a.1.total_cmp(&b.1));
             domain[cpu] = Some(match nearest {
                 Some((of, ns)) if ns <= bound => of,
-                // Otherwise, the CPU starts a domain.
+                // Otherwise, the CPU starts a new domain.
                 _ => cpu,
             });
         }

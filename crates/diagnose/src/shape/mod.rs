@@ -19,13 +19,13 @@ use record::{CpuList, Machine, Record};
 use classes::{LINES_APART, LOADS_APART, bounds, class_of};
 use domains::{Domains, partition};
 
-/// Two simultaneous loops share an execution unit if each takes at least this many times as long as it does alone. Between this and the
-/// next limit, the result is undecided.
+/// Two simultaneous loops share an execution unit if each takes at least this many times as long as it does alone. Between this limit and
+/// the next one, the result is inconclusive.
 const ONE_CORE: f64 = 1.5;
 /// Up to this factor, the loops do not share an execution unit.
 const OWN_CORES: f64 = 1.3;
-/// Duration of a cache-line handover above which one side was not running, ns. The slowest pairs of multi-socket machines take a third of
-/// this.
+/// If a cache-line handover takes longer than this, ns, one side was not running. The slowest pairs of multi-socket machines take a third
+/// of this.
 const LOST_NS: f64 = 2_000.0;
 /// Minimum number of placement checks for a verdict on whether CPUs move.
 const LEAST_LOOKS: usize = 4;
@@ -120,7 +120,7 @@ pub fn shape(looks: &Looks, machine: &Machine) -> Option<Shape> {
     })
 }
 
-/// Whether each CPU answered at least half of the others: a CPU that did not run has an unknown place.
+/// Whether each CPU answered at least half of the others. The place of a CPU that did not run is unknown.
 fn answers(look: &Look, positions: &[(usize, usize)], cpus: usize) -> bool {
     let (mut asked, mut answered) = (vec![0u32; cpus], vec![0u32; cpus]);
     for ((a, b), ns) in positions.iter().zip(&look.line_ns) {
@@ -149,7 +149,7 @@ impl Series<'_> {
         self.all.iter().map(|look| look.map(&of)).collect()
     }
 
-    /// The pairs of a placement check that are on separate cores and answered, with their times.
+    /// The CPU pairs of a placement check that are on separate cores and answered, with their handover times.
     fn apart<'b>(&'b self, look: &'b Look) -> impl Iterator<Item = ((usize, usize), f64)> + 'b {
         let cpus = &self.looks.cpus;
         let on_one = |(a, b): (usize, usize)| {
@@ -250,9 +250,9 @@ fn shared_cores(states: &[&ShapeState], shown: &ShownDomains) -> Vec<SharedCore>
 /// The domains that Linux reports for the checked CPUs.
 struct ShownDomains {
     cores: BTreeMap<u32, u32>,
-    /// Clusters, caches, dies, nodes and packages, each with at least two domains.
+    /// The domains at each level (clusters, caches, dies, nodes, packages) that has at least two domains.
     each: Vec<Vec<CpuList>>,
-    /// The nodes and packages among these, which timings must distinguish if Linux reports them correctly.
+    /// Only the levels of nodes and packages, whose domains timings must distinguish if Linux reports them correctly.
     far: Vec<Vec<CpuList>>,
 }
 
@@ -295,7 +295,7 @@ impl ShownDomains {
         self.each.iter().any(|shown| shown == domains)
     }
 
-    /// Compares the domains found by placement checks with these.
+    /// Compares the domains found by placement checks with those that Linux reports.
     fn judge(&self, states: &[&ShapeState]) -> Topology {
         if states.len() < LEAST_OTHER {
             return Topology::Unknown;

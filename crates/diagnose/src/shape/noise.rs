@@ -1,4 +1,4 @@
-//! Groups samples by CPU placement: explains noise that consists of two results, one per placement.
+//! Groups samples by CPU placement, to explain noise that consists of two results, one per placement.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use record::shape::ShapeState;
 use record::text::Value;
 use record::{CpuList, Label, Measurement, Summary, Text, detail, text};
 
-/// Minimum number of samples in a state for an interval.
+/// Minimum number of samples per state for computing an interval.
 const LEAST: usize = 6;
 
-/// The state around a sample, if equal before and after; `None` if CPUs moved in between or the state is unknown.
+/// The state before and after a sample, if it is the same; `None` if CPUs moved in between or the state is unknown.
 fn state(states: &[Option<ShapeState>], look: u32) -> Option<&ShapeState> {
     let after = look as usize;
     let before = states.get(after.checked_sub(1)?)?.as_ref()?;
@@ -76,7 +76,7 @@ pub(crate) fn explain(m: &Measurement, states: &[Option<ShapeState>]) -> Option<
             share = Value::Share(other.n as f64 / (one.n + other.n) as f64)
         ));
     }
-    // For a program on several CPUs, only the number of cores that they occupy matters.
+    // If a program runs on several CPUs, only the number of cores that they occupy matters.
     let cpus: Option<CpuList> = m.detail.get(detail::CPUS).and_then(|cpus| cpus.parse().ok());
     let mut by_cores = BTreeMap::<usize, Vec<f64>>::new();
     for (value, look) in m.samples.iter().zip(&m.looks) {

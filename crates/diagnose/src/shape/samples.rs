@@ -6,14 +6,16 @@ use record::shape::{Contended, Look, Looks};
 /// The location of a CPU: its package, die and core on the host.
 pub(crate) type Place = (u32, u32, u32);
 
-/// A number from 0 to 1, determined by these three: times vary like real ones, and each test is reproducible.
+/// A number from 0 to 1, determined by the three arguments, so that times vary like real ones but every test is
+/// reproducible.
 pub(crate) fn jitter(a: u32, b: u32, c: u32) -> f64 {
     let mixed = (a.wrapping_mul(0x9e37_79b1) ^ b.wrapping_mul(0x85eb_ca6b) ^ c.wrapping_mul(0xc2b2_ae35))
         .wrapping_mul(0x27d4_eb2f);
     f64::from(mixed >> 8) / f64::from(1u32 << 24)
 }
 
-/// Placement check number `look` of CPUs at these places: 9 ns on a core, 25 on a die, 85 on a package, 190 beyond.
+/// Placement check number `look` of CPUs at these places: 9 ns within a core, 25 ns within a die, 85 ns within a
+/// package, 190 ns beyond.
 fn look(look: u32, places: &[Place]) -> Look {
     let n = places.len();
     let mut made = Look { at_seconds: f64::from(look), took_ms: 5.0, ..Default::default() };

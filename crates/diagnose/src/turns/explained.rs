@@ -11,9 +11,9 @@ use super::Named;
 const LEAST_PART: f64 = 0.1;
 /// A count is omitted if it grew by less than this share of the growth in time (both as logarithms).
 const AS_MUCH: f64 = 0.5;
-/// Fewer events than this cost negligible time.
+/// The time lost to fewer events than this is negligible.
 const FEW: f64 = 100.0;
-/// Count ratios below this value are negligible.
+/// Count ratios below this value are printed with only two digits.
 const LITTLE: f64 = 0.1;
 /// The counts to read, the most informative first.
 const COUNTS: [&str; 7] = [
@@ -25,7 +25,7 @@ const COUNTS: [&str; 7] = [
     "context-switches",
     "cpu-migrations",
 ];
-/// Maximum number of states and sums of states read.
+/// Maximum number of states that are read, including sums of states.
 const STATES: usize = 5;
 
 const CPU_TIME: Template = Template::new("turns-cpu-time", "CPU time");
@@ -34,7 +34,7 @@ const SYSTEM: Template = Template::new("turns-sys", "sys");
 const RUNNABLE: Template = Template::new("turns-runnable", "runnable (run-queue delay)");
 const BLOCKED: Template = Template::new("turns-blocked", "blocked");
 
-/// A result of both commands, by round.
+/// The values of one result for both commands, by round.
 struct Both {
     rounds: Vec<(f64, f64)>,
     before: f64,
@@ -99,7 +99,7 @@ pub(super) fn explain(record: &Record, [first, this]: [&Named; 2], comparisons: 
                 && as_much
                 && ratio.is_finite()
                 && both.before.max(both.after) >= FEW;
-            // For a negligible value the third digit is meaningless.
+            // For such a small ratio, the third digit is meaningless.
             let digits = if ratio < LITTLE { 2 } else { 3 };
             let ratio = Value::Rounded(Box::new(Value::Factor(ratio)), digits);
             worth_a_word.then(|| text!("{event} {ratio}", event = *event))

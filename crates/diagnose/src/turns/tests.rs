@@ -87,6 +87,24 @@ fn a_difference_inside_the_noise_is_said_to_be_so() {
 }
 
 #[test]
+fn a_command_that_failed_in_most_runs_is_not_compared() {
+    let (old, new) = (noisy(1.0, 0.02, 1, 10), noisy(1.25, 0.02, 2, 10));
+    for (failures, compared) in [(0, true), (5, true), (6, false), (10, false)] {
+        for ending in [RunEnd::Code(127), RunEnd::Signal(11), RunEnd::TimedOut(true)] {
+            let mut record = record_of(&[("old", &old), ("new", &new)]);
+            let ends: Vec<RunEnd> =
+                (0..10).map(|at| if at < failures { ending } else { RunEnd::Code(0) }).collect();
+            record.measurements[1].detail.set_parts(detail::ENDS, &ends);
+            let said = second(&record);
+            let compared = compared || ending == RunEnd::TimedOut(true);
+            assert_eq!((said.slower.is_some(), said.says.is(&SLOWER)), (compared, compared), "{said:?}");
+            let counted = said.says.value("failed").map(ToString::to_string);
+            assert_eq!(counted, (!compared).then(|| failures.to_string()), "{said:?}");
+        }
+    }
+}
+
+#[test]
 fn few_rounds_have_a_ratio_and_no_interval() {
     for rounds in 1..least_rounds(1) {
         let few = second(&record_of(&[("old", &vec![1.0; rounds]), ("new", &vec![2.0; rounds])]));

@@ -69,7 +69,7 @@ const BOOST: &str = "boost";
 const AFFINITY: &str = "affinity";
 const PRIORITY: &str = "nice";
 const COLD: &str = "cold cache";
-/// Settings that affect only the command, so that a proof without a command cannot test them.
+/// Settings that affect only the command, and therefore cannot be tested by a proof without a command.
 const THE_COMMANDS: [&str; 3] = ["fifo", "ionice", "aslr"];
 /// The comparison of the unchanged command with itself.
 const TWICE: &str = "as it is, twice";
@@ -80,9 +80,9 @@ pub fn prove_command(request: ProofRequest, command: ProvenCommand) -> Result<Pr
     let (mut comparisons, missing) = plan_comparisons(request, command)?;
     let mut runner = Runner { request, command, clock: None, cold_reads: Vec::new() };
     let began = Instant::now();
-    // This run also warms the caches.
+    // This run also serves to warm the caches.
     runner.run_once(&Setting::default())?;
-    // Includes overhead before and after the command's own time.
+    // This time includes the overhead before and after the command itself.
     let each = began.elapsed().as_secs_f64();
     let rounds = fit_rounds(request.rounds, comparisons.len(), each);
     let what = "runs alternately, with output discarded";
@@ -214,7 +214,7 @@ impl Runner<'_> {
         })
     }
 
-    /// One run in a setting; `None` if a signal ended the run or the command failed, an error if the setting is
+    /// Runs the command once in a setting. Returns `None` if a signal ended the run or the command failed, and an error if the setting is
     /// impossible.
     fn run_once(&mut self, setting: &Setting) -> Result<Option<Figures>, ProofError> {
         if self.request.stop.signal().is_some() {

@@ -9,8 +9,8 @@ use super::figure::FigureOf;
 use super::{Proof, ProofError, ProofRequest};
 use crate::rounds::is_forward;
 
-/// The pause before each block, which lets a change of governor or idle state take effect. It is the same whether or
-/// not anything was set.
+/// The pause before each block, in which a change of governor or idle state takes effect. The pause is always the same,
+/// whether or not anything was set.
 const SETTLING: Duration = Duration::from_millis(20);
 
 /// Two states that differ in one setting. `S` is the setting, `R` the result of one trial.
@@ -28,8 +28,8 @@ impl<S, R> Comparison<S, R> {
         Self { name: name.into(), before, after, rounds: Vec::new(), refused: None }
     }
 
-    /// Tries both states, in this or the reverse order, unless one of them was refused before. A trial without a result
-    /// was interrupted.
+    /// Tries both states, in this order or in reverse, unless one of them was refused before. A trial that returns no
+    /// result was interrupted.
     ///
     /// # Errors
     ///

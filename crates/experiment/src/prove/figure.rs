@@ -122,7 +122,7 @@ impl Figure {
     pub fn floor(&self, comparison: &Difference) -> String {
         match comparison.floor {
             None => String::new(),
-            // Beyond a factor of two, the exact amount does not matter.
+            // Above 100 %, the exact amount does not matter.
             Some(floor) if self.scale == Scale::Ratio && floor > 1.0 => "> 100 %".to_owned(),
             Some(floor) if self.points().is_empty() => self.amount(floor),
             Some(floor) => format!("{} pts", self.amount(floor)),

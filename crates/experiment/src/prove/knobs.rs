@@ -22,7 +22,7 @@ const SPARE_ROUNDS: usize = 3;
 const BLOCK: f64 = 0.34;
 /// The smallest relevant share: one percentage point.
 const POINTS: Scale = Scale::Difference { worth: WORTH_TELLING };
-/// The names of the comparisons without any knob, and with all knobs.
+/// The names of two comparisons: the one without any knob, and the one with all knobs.
 const NOTHING: &str = "nothing";
 const ALL: &str = "all of them";
 
@@ -46,7 +46,8 @@ fn list_figures(hypervisor: Option<&str>) -> [(Figure, BlockFigure); 6] {
     ]
 }
 
-/// The number of results with values in one comparison. It depends on whether the cause of lost time is known.
+/// The number of results that have values in one comparison. Which results these are depends on whether the cause of
+/// lost time is known.
 const REPORTED: usize = 5;
 
 /// The unchanged machine, and the machine with these knobs set.
@@ -74,8 +75,8 @@ pub fn prove_knobs(request: ProofRequest) -> Result<(Proof, Option<ProofCache>),
     let list: CpuList = cpus.iter().copied().collect();
     let cache = found.interrupted.is_none().then(|| collect_cache(&found, &list, measure_floor(&cpus, stop)));
     found.remarks.push(text!(
-        "On CPU {list}; the worst CPU counts. p95 of same work: divided by its median. \
-         Clock's movement: 5th to 95th percentile of the core clock, divided by its median."
+        "Measured on CPU {list}; each result is from the worst one. \"p95 of same work\" is p95 ÷ median. \
+         \"clock's movement\" is the 95th minus the 5th percentile of the core clock, divided by its median."
     ));
     Ok((found, cache))
 }
@@ -111,7 +112,7 @@ fn collect_cache(found: &Proof, cpus: &CpuList, floor: Option<f64>) -> ProofCach
     }
 }
 
-/// The CPUs to measure: the quiet CPUs, or all CPUs that this process may use.
+/// The CPUs to measure: the CPUs to be kept quiet, or all CPUs that this process may use.
 pub fn measured_cpus(quiet: Option<&CpuList>) -> Vec<u32> {
     let chosen = quiet.cloned().or_else(pin::allowed).unwrap_or_default();
     let online = Root::live().cpu_list("/sys/devices/system/cpu/online");
@@ -132,8 +133,8 @@ pub(super) struct SettableKnob {
 /// Knobs that can be set, and those that cannot, with the reasons.
 type Settable = (Vec<SettableKnob>, Vec<(Text, Text)>);
 
-/// Determines which of these knobs, or of all knobs, can be set for this purpose, in writing order; and those that
-/// cannot, with the reasons.
+/// Determines which of these knobs (by default, of all knobs) can be set for this purpose, in the order in which they
+/// are written, and which cannot, with the reasons.
 pub(super) fn find_settable(
     request: ProofRequest,
     names: &[&'static str],

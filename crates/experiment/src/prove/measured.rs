@@ -61,7 +61,7 @@ impl ProvenFigure {
         }
     }
 
-    /// Selects the new result whose labels are closest to the place.
+    /// Selects the new result whose labels are most similar to those of the place.
     fn pick(&self, measured: &[Measurement]) -> Option<f64> {
         let own = measured.iter().filter(|one| one.metric == self.metric.name);
         let asked = |label: &Label| !(self.any_page && *label == Label::Page);
@@ -79,7 +79,7 @@ impl ProvenFigure {
         }
     }
 
-    /// The CPUs to measure: those of the place, or all if all work together.
+    /// The CPUs to measure: the CPU of the place, or all CPUs if all of them were busy together.
     fn cpus(&self, machine: &record::Machine) -> CpuList {
         let allowed = machine.allowed_cpus();
         let together = self.place.word(Label::Active) == Some("all");
@@ -127,7 +127,8 @@ fn measure_once(
     knob: Option<&'static str>,
 ) -> Result<Option<f64>, ProofError> {
     let results = run_with_knobs(request, knob.as_slice(), || {
-        // The knob changes which measurements are possible: without huge pages, there is no result for them.
+        // The knob determines which measurements are possible: without huge pages, for example, there is no result for
+        // them.
         let found = machine::inspect(&Root::live());
         let how = (Depth::Quick, Wakeups::USUAL);
         list::run(&[of.measure], &found, how, cpus, request.stop, &mut Unheard)
@@ -137,7 +138,7 @@ fn measure_once(
     results.map(value).transpose()
 }
 
-/// Progress that is not shown because rounds are short.
+/// Receives progress notifications and does not show them, because the rounds are short.
 struct Unheard;
 
 impl Progress for Unheard {

@@ -56,7 +56,7 @@ pub struct Proof {
     pub rounds: usize,
     /// Each comparison for each result.
     pub compared: Vec<(Text, Figure, Compared)>,
-    /// Items without a comparison, with the reasons.
+    /// Items for which there is no comparison, with the reasons.
     pub missing: Vec<(Text, Text)>,
     /// Remarks for the reader.
     pub remarks: Vec<Text>,
@@ -64,7 +64,7 @@ pub struct Proof {
     pub interrupted: Option<i32>,
 }
 
-/// The number of rounds for this many comparisons. The number is even, because the order alternates between rounds.
+/// The number of rounds for this many comparisons. It is always even, because the order alternates between rounds.
 fn choose_rounds(comparisons: usize, duplicate: usize) -> usize {
     (least_rounds(comparisons) + duplicate).next_multiple_of(2)
 }
@@ -117,7 +117,7 @@ pub enum ProofError {
     /// The command cannot be started.
     #[error(transparent)]
     CannotStart(SpawnError),
-    /// The command failed with this exit.
+    /// The command failed; contains how it exited.
     #[error("the command {0}: failed runs cannot be compared")]
     CommandFailed(Exit),
     /// A measurement has no result here.

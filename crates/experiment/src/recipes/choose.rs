@@ -9,19 +9,19 @@ use super::{ReadError, Recipe, find_recipe, list_all, needs, read_file};
 /// The reason why the requested recipe cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum ChoiceError {
-    /// No recipe has this name, with the names of all recipes.
+    /// No recipe has this name; contains the name, and the names of all recipes.
     #[error("there is no recipe {:?}{} Recipes: {}", .0, hint(.0, .1), .1.join(", "))]
     Unknown(String, Vec<String>),
     /// The recipe's file cannot be read.
     #[error(transparent)]
     Unreadable(ReadError),
-    /// Programs of this recipe are missing; with instructions for installing them.
+    /// Programs of this recipe are missing; contains the recipe's name, and how to install the programs.
     #[error("recipe {0}: {1}")]
     Missing(String, String),
 }
 
-/// The recipe with this name (the user's recipes in `own` take precedence) or in this file. If its programs are missing
-/// and it specifies a substitute, returns the substitute with a remark.
+/// Returns the recipe with this name (the user's recipes in `own` take precedence), or the one in this file. If its
+/// programs are missing and it specifies a substitute, returns the substitute with a remark.
 ///
 /// # Errors
 ///

@@ -39,7 +39,7 @@ const MOST_FILES: usize = 1000;
 /// The recipe with this name. User recipes in `folder` take precedence over those that ship with linespeed. `None` if
 /// there is none.
 pub fn find_recipe(name: &str, folder: Option<&Path>) -> Option<Result<Recipe, ReadError>> {
-    // Under sudo, root only reads files that the invoking user may read.
+    // Under sudo, root reads only files that the invoking user may read.
     let user = Invoker::of_sudo().map(|invoker| invoker.assume());
     let own = folder.map(|folder| folder.join(format!("{name}.toml"))).filter(|_| !name.contains('/'));
     if let Some(path) = own.filter(|path| path.is_file()) {

@@ -19,7 +19,8 @@ const MOST_SEARCHED: u64 = 16 << 20;
 /// A program that a recipe needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Need {
-    /// The names of the program. The first installed one replaces the first listed name in all commands.
+    /// The names of the program. The first installed one replaces the first listed name in all
+    /// commands.
     #[serde(rename = "program", deserialize_with = "read_programs")]
     pub programs: Vec<String>,
     /// A text that the program's file must contain, in case another program has the same name.
@@ -47,9 +48,11 @@ pub fn search_path() -> Vec<PathBuf> {
 impl Need {
     /// The path of the program; `None` if it is missing.
     pub fn find(&self, folders: &[PathBuf]) -> Option<PathBuf> {
+        let is_program = |file: std::fs::Metadata| file.is_file() && file.permissions().mode() & 0o111 != 0;
         self.programs.iter().find_map(|name| {
             folders.iter().map(|folder| folder.join(name)).find(|path| {
-                is_program(path) && self.contains.as_ref().is_none_or(|text| contains_text(path, text))
+                path.metadata().is_ok_and(is_program)
+                    && self.contains.as_ref().is_none_or(|text| contains_text(path, text))
             })
         })
     }
@@ -72,10 +75,6 @@ impl Need {
         }
         words
     }
-}
-
-fn is_program(path: &Path) -> bool {
-    path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
 }
 
 /// Whether the file contains a text.

@@ -40,7 +40,7 @@ fn read_owned(path: &Path, may: fn(u32) -> bool) -> Result<Recipe, ReadError> {
     let cannot = |not_read| match not_read {
         NotRead::Io(error) => fail(None, format!("cannot be read: {error}")),
         NotRead::NotRegular => fail(None, "not a regular file; a recipe is a TOML file".to_owned()),
-        NotRead::TooLarge(_) => fail(None, format!("larger than a recipe may be ({} KiB)", MOST_BYTES >> 10)),
+        NotRead::TooLarge(_) => fail(None, format!("a recipe is limited to {} KiB", MOST_BYTES >> 10)),
     };
     let (content, data) = regular_file::read(path, MOST_BYTES).map_err(cannot)?;
     if !may(data.uid()) {
@@ -72,7 +72,7 @@ pub fn read_text(text: &str, file: &str, origin: Origin) -> Result<Recipe, ReadE
     Ok(recipe)
 }
 
-/// The part of a recipe whose line is searched for.
+/// The part of a recipe for which the line number is searched.
 enum Sought {
     Key(String),
     /// A text that contains these words.
@@ -130,12 +130,12 @@ fn check(recipe: &Recipe) -> Result<(), (Sought, String)> {
     Ok(())
 }
 
-/// The line number of a byte, from 1.
+/// The line number of the byte at this offset, from 1.
 fn line_at(text: &[u8], offset: usize) -> usize {
     text.iter().take(offset).filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// The first line with the key, or the last line with the text, because the patterns in a recipe follow the
+/// The first line with the key; for a text, the last line that contains it, because the patterns in a recipe follow the
 /// descriptions.
 fn find_line(text: &str, sought: &Sought) -> Option<usize> {
     let is_key = |head: &str, key: &str| head.trim().rsplit(['.', '[']).next() == Some(key);

@@ -41,8 +41,8 @@ pub struct Setting {
     /// The value in a quick run, if different from the default.
     #[serde(default, deserialize_with = "read_small")]
     pub small: Option<String>,
-    /// Whether the setting is a working-set size in bytes, with a unit, which must exceed the caches in order to
-    /// measure memory.
+    /// Whether the setting is a working-set size in bytes, with a unit. To measure memory, the working set must exceed
+    /// the caches.
     #[serde(default)]
     pub beyond_caches: bool,
     /// Values that some versions of the program do not support, each with a text that replaces the program's error
@@ -114,7 +114,7 @@ pub struct Recipe {
     pub needs: Vec<Need>,
     /// The recipe to use if these programs are missing.
     pub otherwise: Option<String>,
-    /// The service that the recipe needs, if any.
+    /// The service that the recipe needs, if it needs one.
     pub service: Option<Service>,
     /// The recipe's settings.
     #[serde(default)]
@@ -181,7 +181,7 @@ impl Recipe {
                 let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
                 return Err(format!("the recipe {recipe} has no setting {name:?}; its settings: {known}"));
             };
-            // If a program is given something other than a number, it may exit early without an error and appear fast.
+            // If a program gets something other than a number, it may exit early without an error and so appear fast.
             if is_whole(usual) && !is_whole(value) {
                 return Err(format!("the recipe {recipe}: {name}={value} is not a whole number above 0"));
             }

@@ -7,7 +7,7 @@ use super::fields::read_positive;
 use super::template::{Template, Values};
 use crate::failure::shorten;
 
-/// Maximum size of the searched output. Both the beginning and the end of longer output are saved, because a score is near one of them.
+/// Maximum size of the searched output. The beginning and the end of longer output are saved, because a score is near one of them.
 pub const MOST_OUTPUT: usize = 256 << 10;
 
 /// The meaning of a number printed by a program.
@@ -58,7 +58,7 @@ pub struct Scored {
 const MOST_PLACES: usize = 20;
 const MOST_CHARACTERS: usize = 500;
 
-/// The regular expression for a number, or for the text that programs print if there is no valid number.
+/// The regular expression for a number, or for the word that programs print if they have no valid number.
 const NUMBER: &str = r"([-+]?(?:nan\b|inf(?:inity)?\b|[0-9][0-9,]*(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?))";
 
 /// Placeholders of a pattern that are not settings, with their regular expressions.
@@ -120,8 +120,8 @@ fn line_at(text: &str, at: usize) -> &str {
 }
 
 impl Score {
-    /// The score in a program's output, with standard output searched first; `None` if nothing matches. An error with the reason if the
-    /// match is unusable, that is, negative, zero, `nan` or out of range.
+    /// Finds the score in a program's output, searching standard output first. Returns `None` if nothing matches, and an error with the
+    /// reason if the match is unusable, that is, negative, zero, `nan` or out of range.
     pub fn read(&self, stdout: &str, stderr: &str, values: &Values) -> Result<Option<Scored>, String> {
         let Ok(pattern) = compile(&self.pattern, values, true) else { return Ok(None) };
         let first =

@@ -110,8 +110,8 @@ impl Template {
         filled
     }
 
-    /// The filled-in text as an argument of a command. `None` if the text consists only of empty placeholders, so that
-    /// a setting can represent an optional argument.
+    /// The filled-in text as an argument of a command. `None` if the text consists only of empty placeholders, which
+    /// lets a setting represent an optional argument.
     pub fn argument(&self, values: &Values) -> Option<OsString> {
         let filled = self.fill(values);
         let optional = !self.parts.is_empty() && self.parts.iter().all(|part| matches!(part, Part::Place(_)));

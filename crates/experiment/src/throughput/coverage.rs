@@ -1,4 +1,4 @@
-//! Coverage entries for items that a run of all steps could not measure.
+//! Coverage entries for items that could not be measured in a run of all steps.
 
 use record::{Coverage, Text, Unavailable, text};
 
@@ -8,7 +8,7 @@ use crate::failure::Failed;
 use measure::counters;
 use record::phrase::count_noun;
 
-/// The reason why there is no IPC, in one line.
+/// The reason why there is no IPC, on one line.
 pub(super) fn report_missing_ipc(trial: &Run) -> Option<Coverage> {
     let why = trial.ipc.as_ref().err()?;
     let refusal = counters::availability().refusal.clone().unwrap_or_else(|| Unavailable::new(why.clone()));

@@ -7,10 +7,10 @@ use record::{Doubt, Label, Labels, Machine, Mark, Measurement, Template, Text, m
 use super::run::{Run, StepRuns};
 use super::{Job, Plan, Step};
 
-/// Maximum difference between the runs of one step that is not marked as doubtful.
+/// Maximum difference between the runs of one step; a larger difference makes the step doubtful.
 const SPREAD: f64 = 0.05;
 
-/// Causes of differences between runs, most certain first.
+/// Possible causes of differences between runs, most certain first.
 const CAUSES: [(Mark, Template); 4] = [
     (Mark::Stolen, Template::new("runs-steal", "steal time")),
     (Mark::Quota, Template::new("runs-quota", "throttled by a CPU quota")),
@@ -78,7 +78,7 @@ fn make_throughput(job: &Job, step: &Step, runs: &[&Run], unit: &str, place: Lab
     throughput
 }
 
-/// The doubt about a step whose runs differ too much, with the reason according to the marks.
+/// The doubt about a step whose runs differ too much, with the reason that the marks indicate.
 fn doubt_spread(measurement: &Measurement) -> Option<Doubt> {
     let summary = &measurement.summary;
     if summary.n < 2 || summary.median <= 0.0 {

@@ -1,4 +1,4 @@
-//! Detects a command that gets the number of CPUs but runs for a fixed time, regardless of the work.
+//! Detects a command that receives the number of CPUs but runs for a fixed time, regardless of the amount of work.
 
 use record::detail;
 use record::text::Value;
@@ -27,9 +27,9 @@ const BUSIER: f64 = 1.2;
 /// The result of the detection: a run takes the same time at each step.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct FixedTime {
-    /// Minimum time of a run at the first step, seconds.
+    /// Time of the shortest run at the first step, seconds.
     seconds: f64,
-    /// Number of CPUs at the first and the last step, and the number that a run kept busy.
+    /// Number of CPUs at the first and the last step, each with the number of CPUs that a run kept busy.
     first: (usize, f64),
     last: (usize, f64),
     /// Minimum and maximum CPU time among the runs that took about as long as the shortest run, seconds.
@@ -51,7 +51,7 @@ impl FixedTime {
             let times = taken.good().filter_map(|run| Some((*run.seconds.first()?, cpu_time(run))));
             let times: Vec<(f64, f64)> = times.collect();
             let busy: Vec<f64> = times.iter().map(|(wall, cpu)| cpu / wall).collect();
-            // Interference only increases a time, so the minimum is the program's own.
+            // Interference only increases a run time, so the minimum is closest to the program's own time.
             if let Some(least) = times.iter().map(|(wall, _)| *wall).reduce(f64::min) {
                 steps.push((step.cpus.len(), least, record::Summary::from_samples(&busy).median));
             }
@@ -67,8 +67,8 @@ impl FixedTime {
         (first.0 < last.0 && same(most)).then_some(Self { seconds, first, last, used })
     }
 
-    /// Whether the command must run for a fixed time, because it does more work with more CPUs, or in one of several
-    /// equally long runs. Otherwise, the command may simply not use the CPUs.
+    /// Whether the command certainly runs for a fixed time, because it does more work on more CPUs, or different
+    /// amounts of work in runs of the same length. Otherwise, the command may simply not use the CPUs.
     pub(super) fn is_sure(&self) -> bool {
         self.is_busier() || self.used.1 > self.used.0 * OTHER_WORK
     }
@@ -91,19 +91,19 @@ impl FixedTime {
         };
         let reason = if self.is_sure() {
             text!(
-                "a run takes {took} on any number of CPUs, while {busy}: the command runs for a fixed time, which does \
-                 not show its throughput"
+                "a run takes {took} on any number of CPUs, while {busy}: the command runs for a fixed time, so its \
+                 throughput is unknown"
             )
         } else {
             text!(
-                "a run takes {took} on any number of CPUs ({busy}): either the command runs for a fixed time, which \
-                 does not show its throughput, or it does not use more CPUs"
+                "a run takes {took} on any number of CPUs ({busy}): either the command runs for a fixed time, so its \
+                 throughput is unknown, or it does not use more CPUs"
             )
         };
         Coverage::degraded("scale: time of a run", reason).with_remedy(GIVE_SCORE)
     }
 
-    /// Marks a result that depends on time.
+    /// Marks a result that depends on the fixed run time.
     pub(super) fn mark(&self, measurement: &mut Measurement) {
         let is_known = measurement.doubt.is_some() && !self.is_sure();
         if measurement.metric != metrics::WORKLOAD_THROUGHPUT || is_known {
@@ -115,7 +115,7 @@ impl FixedTime {
         } else {
             text!(
                 "scale-fixed-time-likely",
-                "takes the same time on any number of CPUs: it runs for a fixed time or uses one CPU"
+                "takes the same time on any number of CPUs: it runs for a fixed time or uses only one CPU"
             )
         };
         measurement.doubt = Some(doubt.into());
@@ -162,10 +162,7 @@ mod tests {
         let threads = ["x", "{threads}"];
         let sure = find(&threads, [(2.0, 2.0), (2.01, 3.9)]);
         let says = reported(sure.clone()).unwrap();
-        assert!(
-            says.contains("runs for a fixed time, which does not show") && says.contains("1.94 at 2"),
-            "{says}"
-        );
+        assert!(says.contains("runs for a fixed time") && says.contains("1.94 at 2"), "{says}");
         let mut m = Measurement::new("workload.throughput", Labels::new(), vec![0.5]);
         sure.unwrap().mark(&mut m);
         assert!(m.doubt.is_some() && m.detail.has(detail::FIXED_TIME));

@@ -1,5 +1,5 @@
 //! Runs commands on many CPUs: either copies of a command, each pinned to a CPU and started together, or a single
-//! command that gets the number of CPUs. The steps and placements of a plan are run in interleaved rounds.
+//! command that receives the number of CPUs. The steps and placements of a plan are run in interleaved rounds.
 
 mod coverage;
 mod figures;

@@ -4,7 +4,7 @@ use record::{CpuList, Machine};
 
 use measure::fill_order::{self, FillOrder, Step, shared_steps};
 
-/// The steps, by increasing number of CPUs.
+/// The steps, in order of increasing number of CPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// The steps.

@@ -15,8 +15,8 @@ use crate::copies::{RunObserver, RunOptions, check_memory};
 use crate::failure::{Failed, Trouble};
 use crate::rounds::{Turn, order_turns};
 
-/// Minimum duration of a trial that counts as the first sample with one CPU. In a trial of this length, loading files
-/// into memory is insignificant, and a repetition would take too long.
+/// Minimum duration at which the trial counts as the first sample with one CPU. In a trial of this length, loading
+/// files into memory is insignificant, and a repetition would take too long.
 const LONG_TRIAL: f64 = 5.0;
 
 /// Is notified of progress.
@@ -47,8 +47,8 @@ pub struct Results {
 /// The reason why the rounds ended early, and the number of completed runs.
 type EndedEarly = (Trouble, usize);
 
-/// Measures all steps: first a trial on one CPU, which counts only if it took long enough, then the rounds, every other
-/// one in reverse order.
+/// Measures all steps: first in a trial on one CPU, which counts only if it takes long enough, then in rounds, of which
+/// every other one has the reverse order.
 pub(super) fn measure_steps(
     job: &Job,
     plan: &Plan,
@@ -174,7 +174,7 @@ impl Runner<'_> {
             match result {
                 Ok(run) => taken.runs.push(Some(run)),
                 Err(trouble @ (Trouble::Stopped(_) | Trouble::Service(_))) => return Err((trouble, done)),
-                // A step that failed once or took too long would do the same again.
+                // A step that failed once or took too long would most likely do so again.
                 Err(trouble) => taken.trouble = Some(trouble),
             }
         }
@@ -284,7 +284,7 @@ mod tests {
     fn more_copies_than_memory_allows_are_not_started() {
         let short =
             |copies, free| check_memory(copies, 100 << 20, Some(free)).err().map(|why| why.to_string());
-        let reported = "4 copies require 400 MiB (100 MiB each), 300 MiB are free";
+        let reported = "4 copies require 400 MiB (100 MiB each); 300 MiB is free";
         assert_eq!(short(4, 300 << 20).as_deref(), Some(reported));
         assert_eq!((short(4, 1 << 30), short(1, 1)), (None, None));
     }

@@ -35,7 +35,7 @@ pub struct Run {
     pub marks: Vec<Mark>,
     /// The number of placement checks before the run.
     pub look: u32,
-    /// Names of processes that the command left behind, which were waited for.
+    /// Names of processes that the command left behind; linespeed waited for these processes.
     pub left: Vec<String>,
     /// The failure of the run, if failures also count ([`Job::ignore_failure`]).
     pub failed: Option<Failed>,
@@ -61,13 +61,14 @@ pub(super) fn run_step(
     let copies = place_copies(job, cpus, set);
     let read = !recipe.scores.is_empty() || recipe.expect.is_some();
     let mut started = start_copies(&recipe.command, &recipe.environment, &copies, read, options, stop)?;
-    let counters: Vec<Counters> = started.iter().map(|child| count_core_events(child.pid())).collect();
+    let count = |pid| Counters::open(Target::Process { pid, inherit: true, enable_on_exec: true }, Set::Core);
+    let counters: Vec<Counters> = started.iter().map(|child| count(child.pid())).collect();
     let service_before = service.as_ref().map_or(0.0, |service| service.cpu_seconds());
     let run = wait_for_copies(&mut started, options, stop, observer)?;
     if let Some(service) = &mut service {
         service.check(stop)?;
         // A client also fails if its server dies, possibly before the server's exit is detected. In this case, the
-        // cause is the server's exit.
+        // server's exit is reported as the cause.
         if run.failed.is_some() {
             service.check_again(stop)?;
         }
@@ -114,10 +115,6 @@ fn place_copies(job: &Job, cpus: &[u32], set: CpuList) -> Vec<PlacedCopy> {
         return vec![place(set)];
     }
     cpus.iter().map(|cpu| place([*cpu].into_iter().collect())).collect()
-}
-
-fn count_core_events(pid: i32) -> Counters {
-    Counters::open(Target::Process { pid, inherit: true, enable_on_exec: true }, Set::Core)
 }
 
 /// Instructions divided by cycles over all copies; `Err` unless all copies were counted.

@@ -15,7 +15,7 @@ use crate::failure::{Failed, LastOutput, Trouble, last_words};
 use crate::recipes::Service;
 use crate::recipes::template::{Template, Values, fill_all};
 
-/// The time limit for a service to get ready, and for each of its other commands.
+/// The time limit for a service to become ready, and for each of its other commands.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Interval between readiness checks.
@@ -81,7 +81,7 @@ fn name_program(argv: &[OsString]) -> String {
     argv.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Runs a command while the service runs; it must succeed.
+/// Runs a command while the service runs. The command must succeed.
 fn run_command(command: &[Template], setting: Setting, patience: Duration) -> Result<(), Trouble> {
     let argv = fill_all(command, setting.values);
     let captured = Output::Capture { limit: KEPT };
@@ -138,7 +138,8 @@ impl Running {
         Trouble::Service(format!("{program} {did}{}", LastOutput(&output)))
     }
 
-    /// Returns an error if the service exits within a short time, because the exit of a large process takes a while.
+    /// Returns an error if the service exits within a short time. Waiting is necessary because a large process takes a
+    /// while to exit.
     pub(super) fn check_again(&mut self, stop: &Stop) -> Result<(), Trouble> {
         let until = Instant::now() + DYING;
         while Instant::now() < until {
@@ -150,7 +151,8 @@ impl Running {
 
     /// Restricts all threads of the service to `cpus`; processes that they start inherit this affinity.
     pub(super) fn pin_threads(&self, cpus: &CpuList) {
-        // The second pass visits threads that were started during the first pass by a thread not visited until then.
+        // The second pass visits threads that were started during the first pass by a thread that had not yet been
+        // visited.
         for _ in 0..2 {
             for task in numbers(format!("/proc/{}/task", self.child.pid())) {
                 // A thread that has exited in the meantime cannot and need not be pinned.

@@ -14,7 +14,7 @@ const MOST: u32 = 8192;
 /// Models with two last-level caches of different sizes.
 const UNEVEN_MODELS: &[&str] = &["X3D", "Ryzen AI 9"];
 
-/// A kind of cache, its line size in bytes, and its ways.
+/// A kind of cache, with its line size in bytes and its number of ways.
 type Known = (CacheFact, Option<u32>, Option<u32>);
 
 /// Fills [`Machine::caches`].
@@ -68,8 +68,8 @@ pub(super) fn fill(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, coverage
     }
 }
 
-/// The rows of `lscpu -C`, which contain the size of the first cache and the total size: returns the number of caches, if all can have the
-/// size of the first, and whether they can.
+/// Evaluates the rows of `lscpu -C`, which contain the size of the first cache and the total size. Returns the number of caches, assuming
+/// that all have the size of the first one, and whether this assumption can be true.
 fn table(lscpu: &Lscpu, facts: &Facts, shared: &Shared) -> (Vec<Known>, bool) {
     let mut known = Vec::new();
     let first = |row: &CacheRow| row.bytes.0?.one(row.cache.0, 1);
@@ -84,10 +84,10 @@ fn table(lscpu: &Lscpu, facts: &Facts, shared: &Shared) -> (Vec<Known>, bool) {
         let listed = shared.get(&cache).and_then(|lists| u32::try_from(lists.len()).ok());
         let mut instances = listed.or(of_list.and_then(|fact| fact.instances));
         if let Some(counts) = counts(row) {
-            // If a rounded sum matches several numbers of caches, the number of another kind of cache is used.
+            // If several numbers of caches match a rounded sum, the number of caches of another kind is used.
             let count = certain.iter().find(|count| counts.contains(count) && **count > 1);
             instances = instances.or(count.copied()).or(Some(*counts.start()).filter(|_| single(&counts)));
-            // Cores share caches of higher levels.
+            // Caches of higher levels are shared by more cores, so there cannot be more of them.
             even &= instances.is_none_or(|count| counts.contains(&count))
                 && *counts.start() <= most
                 && !counts.is_empty();
@@ -99,8 +99,7 @@ fn table(lscpu: &Lscpu, facts: &Facts, shared: &Shared) -> (Vec<Known>, bool) {
     (known, even)
 }
 
-/// Whether the number of CPUs shows that cores have different numbers of threads, which means that there are two kinds
-/// of core.
+/// Whether the number of CPUs shows that cores have different numbers of threads, and therefore that there are two kinds of core.
 fn some_cores_have_siblings(lscpu: &Lscpu, machine: &Machine) -> bool {
     let [kind] = lscpu.kinds.as_slice() else { return false };
     let threads = kind.count(key::THREADS_PER_CORE).zip(machine.counts.cores);

@@ -1,4 +1,4 @@
-//! Known CPUs, cores, packages and nodes.
+//! The CPUs, cores, packages and nodes known from the text.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,7 +48,7 @@ fn cores(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &m
     let product = |kind: &Values, one, other| kind.count(one)?.checked_mul(kind.count(other)?);
     let mut cores = Some(0_u32);
     for kind in &lscpu.kinds {
-        // A single kind of core spread over clusters has no packages (Arm without firmware tables).
+        // If a single kind of core is spread over clusters, lscpu shows no packages (Arm without firmware tables).
         let of_kind = product(kind, key::CORES_PER_SOCKET, key::SOCKETS)
             .or_else(|| product(kind, "cores_per_cluster", "clusters"));
         cores = cores.zip(of_kind).and_then(|(sum, more)| sum.checked_add(more));
@@ -59,8 +59,7 @@ fn cores(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &m
     }
     let most = counts.cpus_present.unwrap_or(u32::MAX);
     if lscpu.kinds.len() > 1 {
-        // With several kinds of core in a package, the core count covers only one kind; with one thread per core, each
-        // CPU is a core.
+        // If a package has several kinds of core, the core count covers only one kind. If there is one thread per core, each CPU is a core.
         let single = lscpu.kinds.iter().all(|kind| kind.count(key::THREADS_PER_CORE) == Some(1));
         cores = counts.cpus_online.or(counts.cpus_present).filter(|_| single).or(cores);
     }
@@ -168,7 +167,7 @@ fn siblings(cpus: &mut [Cpu]) {
     }
 }
 
-/// Facts derived from just the counts: with one thread per core, each CPU is a core; a single core or a single package has all CPUs.
+/// Facts derived from only the counts: if there is one thread per core, each CPU is a core; a single core or a single package has all CPUs.
 fn by_counts(machine: &mut Machine) {
     let online = machine.cpus.iter().filter(|cpu| cpu.online).count() as u32;
     let (cores, packages) = (machine.counts.cores, machine.counts.packages);
@@ -195,7 +194,7 @@ fn count_rows(machine: &mut Machine) {
     let (cores, packages, clusters) =
         (count(|cpu| cpu.core), count(|cpu| cpu.package), count(|cpu| cpu.cluster));
     let counts = &mut machine.counts;
-    // If a table lists only online CPUs, numbers missing from it may be offline CPUs or lost lines.
+    // If a table lists only online CPUs, the numbers that are missing from it may belong to offline CPUs or to lost lines.
     let last = machine.cpus.last().map_or(0, |cpu| cpu.id as usize);
     if last >= machine.cpus.len() && counts.cpus_online.is_none() && counts.cpus_present.is_none() {
         return;
@@ -277,7 +276,7 @@ fn nodes(
     machine.memory_bytes = machine.memory_bytes.or(sizes).or(Fact::value_of(&facts.memory));
 }
 
-/// If the CPU lists of lscpu and of the nodes disagree, removes the CPUs that lscpu's list lacks from the nodes.
+/// If the CPU lists of lscpu and of the nodes disagree, removes from the nodes all CPUs that are not in lscpu's list.
 fn within(lscpu: &Lscpu, numactl: &Numactl, machine: &mut Machine, contradictions: &mut Vec<Contradiction>) {
     let known: CpuList = machine.cpus.iter().map(|cpu| cpu.id).collect();
     let Some(beyond) = machine.nodes.iter().find(|node| !node.cpus.is_subset(&known)) else { return };

@@ -39,7 +39,7 @@ fn files(
     machine: &mut Machine,
     state: &mut Snapshot,
 ) -> Result<Vec<(String, Origin)>, Error> {
-    // Values that lscpu lists for all CPUs also apply to their files.
+    // CPU lists printed by lscpu also serve as the content of the files from which lscpu read them.
     let listed =
         [("present", [key::ONLINE, key::OFFLINE]), ("online", [key::ONLINE; 2])].map(|(name, keys)| {
             let lists = keys.iter().filter_map(|key| lscpu.machine.cpus(key));
@@ -90,7 +90,7 @@ fn filled<T: Clone + Serialize + DeserializeOwned>(mine: &T, others: &T) -> T {
     serde_json::from_value(fill(one, other)).unwrap_or_else(|_| mine.clone())
 }
 
-/// The meaning of lines of one kind in the kernel's log.
+/// The sentence for lines of one kind in the kernel log.
 fn logged(kind: &str, count: u64, reason: String) -> Text {
     match kind {
         "tsc-unstable" => text!("tsc-unstable", "the kernel marked the TSC as unstable: {reason}", reason),

@@ -49,7 +49,7 @@ fn add(merged: &mut Lscpu, mut next: Lscpu) {
         next.machine.0.remove(key::ARCHITECTURE);
     }
     if next.machine.get(key::ONLINE).is_some() {
-        // If the list has only online CPUs, no CPU is offline.
+        // An output that lists online CPUs but no offline ones shows that no CPU is offline.
         merged.machine.0.remove(key::OFFLINE);
     }
     if next.machine.get(key::FLAGS).is_some() {
@@ -117,8 +117,7 @@ pub(super) fn slots(facts: &Facts) -> Result<(), Error> {
     Ok(())
 }
 
-/// The reason for ignoring the rows of `lscpu -e`: some rows are missing. Refuses rows for CPUs that are not
-/// in the list.
+/// The reason for ignoring the rows of `lscpu -e` if some of them are missing. Refuses rows for CPUs that are not in the list.
 pub(super) fn rows(facts: &Facts, lscpu: &Lscpu) -> Result<Option<Withheld>, Error> {
     let Some(first) = facts.rows.first() else { return Ok(None) };
     let all: CpuList = facts.rows.iter().map(|row| row.cpu).collect();
@@ -160,7 +159,7 @@ pub(super) fn numactl(outputs: Vec<Numactl>, lscpu: &Lscpu) -> Result<Numactl, E
         merged.available = output.available.or(merged.available);
         for (id, node) in output.nodes {
             let known = merged.nodes.entry(id).or_default();
-            // One tool prints whole MB, the other hundredths of a MB.
+            // One tool prints whole MB, and the other hundredths of a MB.
             let sizes = (known.bytes.as_ref(), node.bytes.as_ref());
             same(sizes, |one, other| one.abs_diff(*other) <= 1 << 20)?;
             same((known.cpus.as_ref(), node.cpus.as_ref()), CpuList::eq)?;

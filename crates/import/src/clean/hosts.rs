@@ -15,8 +15,8 @@ pub(super) type Numbered<'a> = (u64, Cow<'a, str>);
 /// A host's name and its lines; the name is empty before the first host.
 type Block<'a> = (&'a str, Vec<(u64, &'a str)>);
 
-/// The lines of a text host by host, each group below a head line as printed by Ansible, or below the command; `None` if the text is not
-/// from several hosts.
+/// The lines of a text, host by host. Each group follows a head line in Ansible's format or, if the command is known, a prompt with the
+/// command. `None` if the text is not from several hosts.
 pub(super) fn gather(text: &str) -> Option<Vec<Numbered<'_>>> {
     let blocks = by_prefix(text).or_else(|| by_heads(text))?;
     let command = blocks[0].1.last().and_then(|(_, line)| match find_mark(line, true)? {
@@ -34,7 +34,8 @@ pub(super) fn gather(text: &str) -> Option<Vec<Numbered<'_>>> {
     Some(blocks.into_iter().flat_map(of_block).collect())
 }
 
-/// Whether these are lines of hosts: all names are host names, or the output of every host begins with the same word.
+/// Whether these are the lines of hosts, which requires that all names are host names, or that the output of every host begins with the
+/// same word.
 fn are_hosts(blocks: &[Block]) -> bool {
     let word = |block: &Block| {
         let first = block.1.iter().find(|(_, line)| !line.trim().is_empty());

@@ -100,7 +100,7 @@ fn entity(text: &str) -> Option<(char, usize)> {
 pub(super) fn without_quotes(line: &str) -> &str {
     let mut text = line;
     while let Some(after) = text.trim_start_matches(' ').strip_prefix('>') {
-        // Any indentation after the mark's own space is part of the tool's output.
+        // Any indentation after the space that belongs to the mark is part of the tool's output.
         text = after.strip_prefix(' ').unwrap_or(after);
     }
     text
@@ -135,7 +135,7 @@ fn is_wiki_fence(line: &str) -> bool {
     scan::begins(line, "{code|{noformat") && line.find('}').is_some_and(|end| end + 1 == line.len())
 }
 
-/// The cells of a row of a Markdown table.
+/// The cells of a row in a Markdown table.
 pub(super) fn row(line: &str) -> Option<Vec<&str>> {
     let line = line.trim();
     // A box drawn around a line has one cell.

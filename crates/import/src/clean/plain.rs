@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// Whether a line is not text: it has zero bytes, or more control characters and invalid characters than text has.
+/// Whether a line is not text, because it contains zero bytes or more control characters and invalid characters than text does.
 pub(super) fn is_binary(line: &str) -> bool {
     let (mut odd, mut all) = (0_usize, 0_usize);
     for c in line.chars().take(4096) {
@@ -20,7 +20,7 @@ pub(super) fn is_binary(line: &str) -> bool {
 
 /// The line without escape sequences (ECMA-48), backspaces and invisible characters; unusual space characters become plain spaces.
 pub(super) fn without_codes(line: &str) -> Cow<'_, str> {
-    // The escape character may be written as text.
+    // The escape character may be spelled out in text.
     if line.contains('[')
         && let Some(escape) =
             ["\\e[", "\\033[", "\\x1b[", "\\u001b[", "^[["].iter().find(|escape| line.contains(**escape))

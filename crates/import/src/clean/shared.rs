@@ -1,5 +1,4 @@
-//! Prefixes added to the lines of a text by the program that transported it: time stamps of logs, line numbers, comment
-//! signs.
+//! Prefixes added to the lines of a text by the program through which it passed: time stamps of logs, line numbers, comment signs.
 
 use std::sync::OnceLock;
 
@@ -22,7 +21,7 @@ pub(super) const FEWEST: usize = 3;
 /// loggers with fractions of seconds or in brackets.
 const STAMPS: &str = r"^(\[ *\d+\.\d{6}\](\[ *[TC]\d+\])? |<\d+>|(kern|user|daemon|syslog) *:\w+ *: |([^\t]{1,60}\t[^\t]{1,60}\t)?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:?\d\d) ?(\d\d[OE]\+? ?|(stdout|stderr) [FP] |[\w.-]+ (kernel|[\w./-]+\[\d+\]): )?|(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d[.,]\d{3,9} ((TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR) +)?|\[(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d([.,]\d+)?\] |\[\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\] |\[\w{3}\d\d \d\d:\d\d\] |\[ *\+\d+\.\d{6}\] |\[kernel\] |\S{3,5} +\d{1,2} \d\d:\d\d:\d\d(\.\d+)? (\S+ (kernel|[\w./-]+\[\d+\])|[a-z\d][\w.-]* [\w./()-]+): |[\w.-]+ kernel: )";
 
-/// Signs that comments, diffs, time stamps, loggers, service logs and scripts put before each line.
+/// Signs that precede each line in comments, diffs, logs with time stamps, service logs and scripts.
 const SIGNS: &str = include_str!("signs.txt");
 
 fn stamp() -> Option<&'static Regex> {
@@ -141,7 +140,7 @@ fn may_be_stamped(line: &str) -> bool {
     !of_sar && (begins() || timed() || line.len() > 9 && line.contains(" kernel: "))
 }
 
-/// `   12  text`, `12: text`, `12|text`: a line number and the line.
+/// A line number, and the line after it: ` 12 text`, `12: text`, `12|text`.
 fn split_number(line: &str) -> Option<(u64, &str)> {
     let text = line.trim_start();
     let text = text
@@ -162,8 +161,8 @@ fn split_number(line: &str) -> Option<(u64, &str)> {
 /// The keys of the printed text in log objects of Docker, journald and loggers.
 const LOGGED: [&str; 4] = ["\"log\"", "\"MESSAGE\"", "\"message\"", "\"msg\""];
 
-/// The lines in a JSON string: a string on a separate line, as in notebooks and Ansible, or a long string that contains line
-/// ends.
+/// The lines in a JSON string. The string may be on a separate line, as in notebooks and Ansible output, or may be a long string that
+/// contains line ends.
 pub(super) fn without_escapes(line: &str) -> Option<Vec<String>> {
     let text = line.trim();
     // Ansible prints one line per host.

@@ -79,7 +79,8 @@ fn what_stands_before_each_line_is_stripped_whoever_put_it_there() {
     }
     // Lines of several files must not be read as one output.
     assert!(refused("a.txt:CPU(s): 4\nb.txt:Socket(s): 8\na.txt:Model name: X\n").is_some());
-    // Each of several hosts is a machine, whether or not their lines alternate, regardless of the program that collected them.
+    // If a text is from several hosts, each host is a separate machine, whether or not their lines alternate and regardless of the program
+    // that collected the lines.
     let alternate = |one: &str, other: &str, mark: &str| -> String {
         LSCPU
             .iter()
@@ -137,7 +138,7 @@ fn a_log_of_the_kernel_is_read_indented_and_quoted() {
     );
     let noted = |code| errors.machine.notes.iter().filter(|note| note.code() == Some(code)).count();
     assert_eq!((noted("machine-check"), noted("memory-corrected")), (1, 1), "{:?}", errors.machine.notes);
-    // Vendor and product in a single text do not prove bare metal.
+    // A vendor and a product in a single text do not prove that the machine is bare metal.
     let cloud = |product| {
         import(&format!("[    0.000000] DMI: {product}, BIOS 1.0 10/16/2017\n"))
             .machine
@@ -219,7 +220,7 @@ fn two_machines_one_after_the_other_are_not_one() {
     let policy = |most| format!("analyzing CPU 0:\n  hardware limits: 800 MHz - {most} GHz\n");
     let both = import(&(policy("3.90") + &policy("3.10")));
     assert_eq!((both.machine.processor.max_hz, both.import.contradictions.len()), (None, 1));
-    // One machine, whose memory `free` rounds twice.
+    // The text is from one machine, whose memory size `free` rounds in two ways.
     let rounded = format!("$ free -h\n{}$ free -m\n{}", free("125G"), free("128500"));
     assert_eq!(refused(&rounded), None);
 }

@@ -1,6 +1,5 @@
-//! Tools that print a row per interval or CPU below a header: turbostat, vmstat, mpstat and
-//! sar. The meaning of each column is in
-//! `columns.txt`.
+//! Tools that print a row per interval or CPU below a header: turbostat, vmstat, mpstat and sar. `columns.txt`
+//! defines the meaning of each column.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
@@ -57,7 +56,7 @@ fn meaning(column: &str) -> Option<(&'static str, String)> {
     state.or(named.map(str::to_owned)).map(|state| ("state", state))
 }
 
-/// The words of a row without the time at its beginning, and whether the row contains the means over all rows.
+/// The words of a row after the leading time of day, and whether the row contains the averages over all rows.
 fn without_time(text: &str) -> (Vec<&str>, bool) {
     let words = scan::words(text);
     let is_time = |word: &&&str| {
@@ -78,7 +77,7 @@ fn head(text: &str) -> Option<Vec<String>> {
     let marks =
         |text: &str| text.len() > 16 && ["ldavg-", " swpd ", "CPU|"].iter().any(|mark| text.contains(mark));
     (text.bytes().any(|b| matches!(b, b'%' | b'_' | b'/')) || marks(text)).then_some(())?;
-    // Some versions of turbostat print these two headers without a blank between them.
+    // Some versions of turbostat print these two headers without a space between them.
     let text = text.replace("WattRAMWatt", "Watt RAMWatt").replace('|', " ");
     let (words, _) = without_time(&text);
     // The names of vmstat's columns are common words.
@@ -119,11 +118,11 @@ struct ColumnsReader {
     found: BTreeMap<(String, Option<u32>), Column>,
     /// Whether a row has been read.
     begun: bool,
-    /// The head or the row directly above, which may have been wrapped at a margin.
+    /// The header or row directly above, which may have been wrapped at a margin.
     above: PendingLine,
-    /// Whether the line above was a head.
+    /// Whether the line above was a header.
     below_head: bool,
-    /// Whether the head was wrapped at a margin.
+    /// Whether the header was wrapped at a margin.
     cut: bool,
     /// The column of the last value in the row above, if that row seemed complete.
     last: Option<(String, Option<u32>)>,
@@ -161,7 +160,8 @@ impl ColumnsReader {
         if blank == 0 && !words.iter().take(ids).all(is_id) {
             return Fit::Between;
         }
-        // turbostat omits trailing columns that siblings share; a row without the per-CPU columns is truncated.
+        // turbostat omits trailing columns that hyperthread siblings share. A row without the per-CPU columns is
+        // truncated.
         let own = columns.iter().rposition(|column| scan::is_one_of(column, "Bzy_MHz|TSC_MHz|GHz|TSC"));
         let fits = words.len() == columns.len()
             || words.len() < columns.len() && own.is_some_and(|last| words.len() > last);
@@ -178,8 +178,9 @@ impl ColumnsReader {
         }
         let at = columns.iter().position(|column| matches!(column.as_str(), "CPU" | "cpu"));
         let cpu = at.and_then(|at| words.get(at)?.parse().ok());
+        let mut last = None;
         for (name, value) in columns.iter().zip(words) {
-            self.last = None;
+            last = None;
             let Some((kind, word)) = meaning(name) else { continue };
             let exponent = match kind {
                 "state" => -2,
@@ -187,21 +188,22 @@ impl ColumnsReader {
                 _ => 0,
             };
             let Some(value) = parse_scaled(value, exponent) else { continue };
-            // A counter with a different rate belongs to another machine.
-            let rate = self.found.get(&(name.clone(), cpu)).filter(|_| kind == "tsc" && cpu.is_none());
-            if let Some((known, line_of)) = rate.and_then(|known| Some((known.samples.first()?, &known.line)))
+            // A TSC with a different rate belongs to another machine.
+            let key = (name.clone(), cpu);
+            let rate = Some(&key).filter(|_| kind == "tsc" && cpu.is_none()).map(|key| self.found.get(key));
+            if let Some((known, line_of)) =
+                rate.flatten().and_then(|known| Some((known.samples.first()?, &known.line)))
                 && (known - value).abs() > 0.1 * known
             {
                 let origins = [sink.origin(line_of.line()), sink.origin(line)];
                 sink.draft.facts.clash.get_or_insert(origins);
             }
-            let column = self
-                .found
-                .entry((name.clone(), cpu))
-                .or_insert_with(|| Column { line: line.into(), ..Column::default() });
-            self.last = Some((name.clone(), cpu)).filter(|_| !mean);
+            let fresh = || Column { line: line.into(), ..Column::default() };
+            let column = self.found.entry(key).or_insert_with(fresh);
+            last = Some(name).filter(|_| !mean);
             if mean { column.mean = Some(value) } else { column.samples.push(value) }
         }
+        self.last = last.map(|name| (name.clone(), cpu));
         Fit::Taken
     }
 }
@@ -216,15 +218,17 @@ impl Reader for ColumnsReader {
         }
         // The line break may have split a word.
         let front = above.line().text;
-        let joined = ["", " "].into_iter().filter(|_| !front.is_empty());
-        let joined: Vec<String> = joined.map(|blank| format!("{front}{blank}{}", line.text.trim())).collect();
         let (ends, _) = without_time(line.text);
+        let is_part = !front.is_empty() && (below_head || ends.len() < self.columns.len());
+        let joined = ["", " "].into_iter().filter(|_| is_part);
+        let joined: Vec<String> = joined.map(|blank| format!("{front}{blank}{}", line.text.trim())).collect();
         let number = |word: &&str| parse_decimal(word).is_some();
         let known = |columns: &Vec<String>| columns.iter().filter(|name| meaning(name).is_some()).count();
-        let whole = joined.iter().filter_map(|text| head(text)).max_by_key(known);
-        let whole = whole.filter(|whole| below_head && known(whole) > known(&self.columns));
+        let whole = joined.iter().filter(|_| below_head).filter_map(|text| head(text)).max_by_key(known);
+        let whole = whole.filter(|whole| known(whole) > known(&self.columns));
         if let Some(columns) = whole.filter(|_| !ends.iter().any(number)) {
-            // turbostat omits the last columns in a sibling's row, so its wrapped rows cannot be joined reliably.
+            // turbostat omits the last columns in the row of a hyperthread sibling, so its wrapped rows cannot be
+            // joined reliably.
             self.columns = if is_turbostat(&columns) { Vec::new() } else { columns };
             self.cut = true;
             return Fit::Taken;
@@ -244,7 +248,7 @@ impl Reader for ColumnsReader {
         let joined = joined.iter().find(is_whole);
         let fit = match joined {
             Some(text) => self.row(Line { number: above.line().number, text }, sink),
-            // If the head was wrapped, every row was wrapped as well.
+            // If the header was wrapped, every row was wrapped as well.
             None if self.cut => Fit::Between,
             None => self.row(line, sink),
         };
@@ -257,7 +261,7 @@ impl Reader for ColumnsReader {
     }
 
     fn end(&mut self, sink: &mut Sink) {
-        // Three averages, then the running and ready threads, and all threads.
+        // Three load averages, then the number of runnable threads and the number of all threads.
         let mut load: [Option<(f64, PendingLine)>; 5] = Default::default();
         for ((name, cpu), Column { mut samples, mean, line }) in std::mem::take(&mut self.found) {
             if samples.is_empty() {
@@ -297,7 +301,7 @@ impl Reader for ColumnsReader {
                 }
                 _ => continue,
             };
-            // A CPU that was always idle has no clock.
+            // A CPU that was always idle has no clock value.
             let slept = kind == "clock" && samples.iter().all(|hz| *hz == 0.0);
             if !slept {
                 sink.add_figure(Measurement::exact(metric, place, samples), line.line());

@@ -21,7 +21,7 @@ fn titles() -> impl Iterator<Item = (u32, &'static str)> {
     memory::rows("title").filter_map(|[_, title, kind, _]| Some((kind.parse().ok()?, title)))
 }
 
-/// A field of the machine's structures: type, labels, field.
+/// A field of [`System`]: the type of the structure, the labels of the values, the field's path in the record, and the field itself.
 type SystemRow = (u32, &'static [&'static str], &'static str, fn(&mut System) -> &mut Option<String>);
 const SYSTEM: &[SystemRow] = &[
     (0, &["Vendor", "Version", "Release Date"], "machine.system.firmware", |system| &mut system.firmware),
@@ -40,7 +40,7 @@ fn begins(text: &str) -> Option<(Option<u32>, u32)> {
     titles().find(|(_, title)| *title == text).map(|(kind, _)| (None, kind))
 }
 
-/// The type of the structures from which grep took lines, as in `dmidecode -t 17 | grep Speed`.
+/// The type of the structures whose lines grep selected, as in `dmidecode -t 17 | grep Speed`.
 fn searched(command: &Command) -> Option<u32> {
     let (own, _) = command.text.split_once('|')?;
     let mut words = own.split(['=', ' ']).skip_while(|word| !word.ends_with("dmidecode"));
@@ -55,7 +55,7 @@ pub(crate) const DMIDECODE: Tool = Tool {
     name: "dmidecode",
     opens: |line, command| {
         let text = line.text.trim();
-        // Lines filtered by grep have no structure above them.
+        // Lines selected by grep have no structure header above them.
         let field = || text.contains(": ") && command.is_some_and(|command| searched(command).is_some());
         text.starts_with("# dmidecode ") || begins(text).is_some() || field()
     },
@@ -68,7 +68,7 @@ struct Structure {
     kind: u32,
     handle: Option<u32>,
     titled: bool,
-    /// Whether a line with a field has followed.
+    /// Whether a line with a field has been read.
     begun: bool,
     fields: Vec<(String, Fact<String>)>,
     /// The structure's bytes from `-u`, and their first line.
@@ -110,14 +110,14 @@ impl Structure {
 
 #[derive(Default)]
 struct Text {
-    /// The type of the structures to which single lines without a head belong.
+    /// The type of the structures to which single lines without a header belong.
     searched: Option<u32>,
     structure: Option<Structure>,
     /// Handles of the memory arrays, memory devices and processors read so far.
     seen: BTreeSet<u32>,
-    /// Memory arrays by their handles, with the number of slots for system memory.
+    /// Memory arrays by their handles; arrays of system memory have their number of slots.
     arrays: BTreeMap<String, Option<u32>>,
-    /// Arrays to which devices refer.
+    /// Handles of the arrays to which devices refer.
     named: BTreeSet<String>,
     /// The line of the first array of system memory.
     array: Option<Origin>,
@@ -135,7 +135,7 @@ struct Text {
 const PREAMBLE: &str = "Getting SMBIOS data|SMBIOS |Legacy DMI|Scanning /dev/mem|Reading SMBIOS|Table at|Using SMBIOS|\
     /dev/mem: |/sys/firmware/dmi/tables/|Can't read memory|# SMBIOS implementations newer|# fully supported by this version";
 
-/// The largest accepted number of slots of one array.
+/// Maximum accepted number of slots in one array.
 const MOST_SLOTS: u32 = machine::smbios::MAX_DEVICES as u32;
 /// Maximum number of fields saved from one structure.
 const MOST_FIELDS: usize = 64;
@@ -177,7 +177,7 @@ impl Reader for Text {
     fn end(&mut self, sink: &mut Sink) {
         self.close(sink);
         std::mem::take(&mut self.raw).end(sink);
-        // The number of slots may be missing for an array to which devices refer.
+        // An array to which devices refer may be missing from the output, so that the total number of slots is unknown.
         let all = self.arrays.is_empty() || self.named.iter().all(|name| self.arrays.contains_key(name));
         if let Some(origin) = self.array.take().filter(|_| all) {
             let value = self.arrays.values().flatten().sum();
@@ -197,10 +197,10 @@ impl Text {
     fn bytes(&mut self, text: &str, line: Line, sink: &Sink) -> bool {
         let Some(open) = self.structure.as_mut().filter(|open| !open.titled) else { return false };
         match &mut open.raw {
-            // A second block of bytes belongs to another structure, whose head is missing.
+            // A second block of bytes belongs to another structure, whose header is missing.
             Some((raw, _)) => raw.line(text),
             None if text == "Header and Data:" => open.raw = Some((Raw::default(), sink.origin(line))),
-            // The title of an unread structure.
+            // The title of a structure whose type is not read.
             None if !line.text.starts_with([' ', '\t']) && !text.contains(':') => open.titled = true,
             None if open.begun || bytes::hex(text).is_none() => return false,
             None => self.raw.close(None, 0, open.kind, sink.origin(line)),
@@ -216,7 +216,7 @@ impl Text {
                 None => Fit::Over,
                 // Geekbench also prints such titles.
                 Some(open) if open.handle.is_none() && !open.begun => Fit::Over,
-                // An entry of a list (`Multi-Core`), or an unread field.
+                // An entry of a list (`Multi-Core`), or a field that is not read.
                 Some(open) if indented || !is_read(open.kind) => Fit::Taken,
                 Some(_) => Fit::Between,
             };

@@ -1,4 +1,5 @@
-//! hyperfine's exports: JSON, which contains every run, and CSV. Its text and its Markdown table, which contain means, are read with patterns.
+//! hyperfine's exports: JSON, which contains every run, and CSV. Its text output and its Markdown table,
+//! which contain means instead of runs, are read with patterns.
 
 use record::command_line::comparable_name;
 use record::units::scale_of;
@@ -6,7 +7,7 @@ use serde_json::Value;
 
 use crate::reading::*;
 
-/// One time of a command.
+/// A run time or CPU time of a command.
 fn time(command: &str, state: Option<&'static str>, seconds: f64) -> Measurement {
     scan::run_time(Some(&comparable_name(command)), state, seconds)
 }
@@ -91,7 +92,7 @@ impl Reader for JsonReader {
     }
 }
 
-/// Means of the CPU time, for which hyperfine saves no other statistic.
+/// Adds the means of the CPU time, for which hyperfine saves no other statistic.
 fn add_cpu_time(command: &str, seconds: [Option<f64>; 2], line: Line, sink: &mut Sink) {
     for (state, seconds) in ["user", "system"].into_iter().zip(seconds) {
         if let Some(seconds) = seconds {

@@ -12,7 +12,7 @@ fn class(text: &str) -> Option<&str> {
     rest.split([':', '"', ' ']).next().filter(|name| !name.is_empty())
 }
 
-/// Key and value of a line: in JSON `"size" : 34359738368,`, in text `size: 32GiB`, indented.
+/// The key and value of a line: `"size" : 34359738368,` in JSON, or an indented `size: 32GiB` in text.
 fn field(line: &str) -> Option<(&str, &str)> {
     if let Some(rest) = line.trim().strip_prefix('"') {
         let (key, value) = rest.trim_end_matches(',').split_once("\" : ")?;
@@ -23,7 +23,7 @@ fn field(line: &str) -> Option<(&str, &str)> {
     (a_key && line.starts_with([' ', '\t'])).then_some((key, facts::strip_comment(value)))
 }
 
-/// The position of the class column, from the head of a table.
+/// The position of the class column, from the header of a table.
 fn class_column(text: &str) -> Option<usize> {
     let table = scan::begins(text.trim_start(), "H/W path |Bus info ");
     text.find("Class").filter(|_| table && text.ends_with("Description"))
@@ -32,7 +32,7 @@ fn class_column(text: &str) -> Option<usize> {
 /// lshw.
 pub(super) const LSHW: Tool = Tool {
     name: "lshw",
-    // Whole listings begin with the machine's name, whose lines are not needed.
+    // Complete listings begin with the machine's name, followed by lines that are not needed.
     opens: |line, _| {
         class(line.text).is_some_and(|name| scan::is_one_of(name, "core|memory|bank|firmware|cache|cpu"))
             || class_column(line.text).is_some()
@@ -138,7 +138,8 @@ impl Listing {
     }
 }
 
-/// The clock is not used as the speed (lshw counts hertz in 32 bits, too few for DDR5), and the period after it is easily mistaken for a latency.
+/// Notes the meaning of the clock period, which is easily mistaken for a latency. The clock itself is not
+/// used as the speed, because lshw stores hertz in 32 bits, which is too few for DDR5.
 fn note_period(value: &str, sink: &mut Sink) {
     let Some((mhz, period)) =
         value.split_once("MHz (").and_then(|(mhz, rest)| Some((mhz, rest.strip_suffix(')')?)))

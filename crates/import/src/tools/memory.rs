@@ -37,7 +37,7 @@ pub(super) fn number(value: &str, unit: &str) -> Option<u32> {
     (fits && (rest == unit || rest.is_empty())).then_some(value as u32)
 }
 
-/// A device in one output by the fields of a record, with the line of each.
+/// A device in one output: its fields as in a record, and the line from which each was read.
 #[derive(Default)]
 pub(super) struct Listed {
     fields: Map<String, Value>,
@@ -61,7 +61,7 @@ impl Listed {
         self.origins.push((field, origin));
     }
 
-    /// Reads the value of a field in this format. A value that begins like a number but is not one is withheld;
+    /// Reads the value of a field in this format. A value that begins like a number but is not a number is withheld;
     /// `Unknown` and 0 are ignored.
     pub(super) fn take(
         &mut self,
@@ -99,8 +99,8 @@ impl Listed {
         self.set(field, read);
     }
 
-    /// Adds a device with known values. A slot with the same locator as in an earlier output is the same slot; if the values differ, the record
-    /// contains the later ones and reports the difference.
+    /// Adds a device with known values. A slot that has the same locator as one in an earlier output is the same slot.
+    /// If the values differ, the record contains the later ones and reports the difference.
     pub(super) fn push(self, sink: &mut Sink) {
         let Listed { fields, origins } = self;
         let device: MemoryDevice = serde_json::from_value(Value::Object(fields)).unwrap_or_default();
@@ -125,7 +125,7 @@ impl Listed {
                 matched.insert(at);
                 let says = differs(&all[at], &device);
                 let is_other = is_another_device(&all[at], &device);
-                // The later device, completed with the fields that only the earlier one has.
+                // The later device, completed with the fields that only the earlier device has.
                 let [later, earlier] =
                     [&device, &all[at]].map(|one| serde_json::to_value(one).unwrap_or_default());
                 all[at] = serde_json::from_value(fill(later, earlier)).unwrap_or(device);
@@ -134,7 +134,7 @@ impl Listed {
                 let known = known.map(|(_, origin)| origin.clone());
                 let both =
                     || known.clone().into_iter().chain(origins.first().map(|(_, origin)| origin.clone()));
-                // The same tool always describes a device in the same way.
+                // A tool always describes the same device in the same way.
                 if let [one, other] = both().collect::<Vec<_>>().as_slice()
                     && is_other
                     && one.tool == other.tool
@@ -171,7 +171,7 @@ pub(super) fn withhold_speed(mt_s: impl Display, field: &str, origin: Origin, si
     sink.withhold_at(path(field, sink), format!("{mt_s} MT/s is not a plausible memory speed"), origin);
 }
 
-/// Reports that a value which begins like a number is not read.
+/// Reports that a value that begins like a number could not be read.
 pub(super) fn lose(path: &str, value: &str, origin: Origin, sink: &mut Sink) {
     if value.starts_with(|c: char| c.is_ascii_digit()) && value.contains(|c: char| ('1'..='9').contains(&c)) {
         sink.withhold_at(path, format!("{value:.60} is not understood"), origin);
@@ -183,7 +183,7 @@ fn is_same(one: &MemoryDevice, other: &MemoryDevice) -> bool {
     one.locator.is_some() && one.locator == other.locator && banks
 }
 
-/// Whether two devices in one slot are different devices, and not the same device with other settings.
+/// Whether two devices in one slot are different devices, rather than the same device with different settings.
 fn is_another_device(one: &MemoryDevice, other: &MemoryDevice) -> bool {
     let sizes = one.bytes.zip(other.bytes).is_some_and(|(one, other)| one != other);
     let parts = one.part.as_ref().zip(other.part.as_ref()).is_some_and(|(one, other)| one != other);

@@ -1,5 +1,5 @@
-//! Intel Memory Latency Checker, versions 2 to 3.11: idle latencies and bandwidths between nodes, peak bandwidths, latency
-//! under load, transfers between caches. Its MB are 10^6 bytes.
+//! Intel Memory Latency Checker, versions 2 to 3.11: idle latencies and bandwidths between nodes, peak bandwidths,
+//! latencies under load, and latencies of transfers between caches. Its megabyte is 10^6 bytes.
 
 use crate::reading::*;
 
@@ -22,10 +22,10 @@ const PARTS: &[(&str, Part)] = &[
     ("Measuring cache-to-cache", Part::Caches),
 ];
 
-/// The text before the nodes of a matrix's columns.
+/// The text before the node numbers in the header of a matrix.
 const HEADS: &str = "Writer Numa Node|Reader Numa Node|Numa node|Numa Node|Memory node|Socket|Node";
 
-/// Mixes of reads and writes by their names in the list of peak bandwidths, in lower case.
+/// Mixes of reads and writes, by their names in the list of peak bandwidths, in lower case.
 const MIXES: &str = "all reads=read|3:1 reads-writes=3:1 reads-writes|2:1 reads-writes=2:1 reads-writes|\
     1:1 reads-writes=1:1 reads-writes|stream-triad like=triad";
 
@@ -44,7 +44,8 @@ fn iteration(text: &str) -> Option<f64> {
     scan::quantity(inner.strip_suffix(')')?, &[("ns", 0)])
 }
 
-/// Size in bytes of a buffer that exceeds the caches of one CPU, with one such buffer per thread: twice the largest last-level cache of a die.
+/// Minimum size of a buffer, in bytes, that exceeds the caches of one CPU: twice the largest last-level cache of a die. If
+/// every thread has its own buffer, the second, smaller size suffices.
 const LEAST_OF_MEMORY: u64 = 192 << 20;
 const LEAST_OF_THREADS: u64 = 32 << 20;
 
@@ -75,16 +76,16 @@ struct MlcReader {
     done: Vec<Part>,
     /// Node numbers of the matrix's columns.
     columns: Vec<u64>,
-    /// Whether the writer or the reader owns the address.
+    /// Whether the node of the writer owns the address; otherwise, the node of the reader does.
     writer_owns: Option<bool>,
     traffic: Option<&'static str>,
     random: bool,
     /// Bytes of the buffer that each thread reads, if known.
     buffer: Option<u64>,
     begun: bool,
-    /// Whether the table below this heading has rows.
+    /// Whether rows have been read below this heading.
     has_rows: bool,
-    /// Whether another table has begun after these rows.
+    /// Whether a second table has begun below these rows.
     in_second: bool,
 }
 
@@ -218,7 +219,7 @@ impl Reader for MlcReader {
         } else if text.to_ascii_lowercase().starts_with("using read-only traffic") {
             self.traffic = Some("read");
             (self.has_rows, self.in_second) = (false, false);
-            // An excerpt without headings: under load, latencies are not idle latencies.
+            // If an excerpt lacks the heading, latencies under load follow here, not idle latencies.
             if self.part == Some(Part::Latency) {
                 self.part = Some(Part::Between);
                 self.columns.clear();

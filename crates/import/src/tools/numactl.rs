@@ -53,7 +53,8 @@ pub(super) const NUMACTL: Tool = Tool {
 
 struct Hardware {
     output: Facts,
-    /// The node whose CPUs continue on a line that has only numbers, if a mail program wrapped the text.
+    /// The node whose CPUs continue on a line that contains only numbers, because a mail program wrapped the
+    /// text.
     open: Option<u32>,
     /// Whether the distance table has begun.
     rows: bool,
@@ -89,7 +90,7 @@ impl Reader for Hardware {
             let (field, of) =
                 if what == "free" { (&mut entry.free, "free_bytes") } else { (&mut entry.bytes, "bytes") };
             let path = format!("machine.nodes[{id}].{of}");
-            // numactl prints no other unit.
+            // numactl prints only MB.
             match facts::parse_size(value).filter(|_| value.ends_with("MB")) {
                 Some((bytes, _)) => *field = Some(sink.fact(path, bytes, line)),
                 None => sink.withhold(&path, format!("{value:.60} is not a size in MB"), line),

@@ -22,7 +22,7 @@ pub(super) const NUMASTAT: Tool = Tool {
 #[derive(Default)]
 struct NumastatReader {
     head: bool,
-    /// The nodes of the columns of this part of the table; `None` for their sum.
+    /// The node of each column in this part of the table; `None` for the column with their sum.
     columns: Vec<Option<u32>>,
     /// The values of each row so far, by column.
     rows: [Vec<(Option<u32>, f64, PendingLine)>; 2],
@@ -72,7 +72,7 @@ impl Reader for NumastatReader {
             let Some((.., line)) = row.first() else { continue };
             let (sums, nodes): (Vec<_>, Vec<_>) = row.iter().partition(|(node, ..)| node.is_none());
             let all: f64 = nodes.iter().map(|(_, value, _)| value).sum();
-            // If the sum is missing, nodes may also be missing.
+            // If the column with the sum is missing, the columns of nodes may also be missing.
             let sum = sums.last().map_or(f64::INFINITY, |(_, sum, _)| *sum);
             if (sum - all).abs() > ROUNDED_BY * (nodes.len() + 1) as f64 {
                 let why = format!("the nodes add up to {all:.2} MB, which differs from the printed total");

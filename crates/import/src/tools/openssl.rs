@@ -1,5 +1,5 @@
-//! `openssl speed`, versions 0.9.8 to 3.x: rates of ciphers and digests by block size, of signatures and key exchanges;
-//! the human-readable table and the lines of `-mr`.
+//! `openssl speed`, versions 0.9.8 to 3.x: the rates of ciphers and digests by block size, and of signatures and key
+//! exchanges, from the human-readable table or the lines of `-mr`.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ fn rows(kind: &'static str, name: &str) -> impl Iterator<Item = [&'static str; 5
     scan::rows(include_str!("openssl.txt")).filter(move |row: &[&str; 5]| row[0] == kind && row[1] == name)
 }
 
-/// The operation of a column.
+/// The operation that a column counts.
 fn work(column: &str) -> Option<&'static str> {
     rows("work", column).next().map(|row| row[2])
 }
@@ -158,11 +158,11 @@ fn opens(line: Line, command: Option<&Command>) -> bool {
 struct Rate {
     name: String,
     bytes: Option<u64>,
-    /// The operation, if the rates do not count bytes.
+    /// The counted operation, if the rate does not count bytes.
     work: Option<&'static str>,
     value: f64,
     line: PendingLine,
-    /// Whether the block size is the version's default, and not printed.
+    /// Whether the block size was not printed and is assumed to be the version's default.
     assumed: bool,
 }
 
@@ -177,9 +177,9 @@ struct SpeedReader {
     rates: Vec<Rate>,
     seen: BTreeSet<String>,
     forked: u64,
-    /// Whether a child process's line was read; the table with the sum may be missing.
+    /// Whether a line of a child process was read, in which case the table with the sum may be missing.
     sent: bool,
-    /// Whether progress was printed; children of `-multi` print it in another format.
+    /// Whether progress was printed in the format of a single process; child processes of `-multi` use another format.
     alone: bool,
     /// Whether wall time was measured instead of CPU time.
     elapsed: bool,
@@ -232,7 +232,7 @@ impl SpeedReader {
         Some(())
     }
 
-    /// The algorithm of a row of keys: its name, and the operations of its rates.
+    /// The algorithm in a row of keys, and the operations that its rates count.
     fn keys(&self, name: String, named: bool, rates: &[f64]) -> Option<(String, Vec<&'static str>)> {
         let columns = match self.columns.as_slice() {
             [] if rates.len() > 1 => vec!["signatures", "verifications", "encryptions", "decryptions"],
@@ -257,8 +257,8 @@ impl SpeedReader {
         multi.or((self.forked > 0).then_some(self.forked)).or(alone.then_some(1))
     }
 
-    /// Whether the rates were measured through the EVP interface, which uses special instructions of the CPU. Up to 1.1 the form of the name
-    /// shows this; since 3.0 every cipher uses it.
+    /// Whether the rates were measured through the EVP interface, which uses special instructions of the CPU. Up to
+    /// version 1.1, the form of the name shows this; since 3.0, every cipher uses EVP.
     fn evp(&self, name: &str) -> bool {
         if self.command.words.len() > 1 {
             return self.command.has("-evp");
@@ -272,7 +272,7 @@ impl SpeedReader {
     fn workload(&self, name: &str) -> String {
         let bits = name.contains(" bits");
         let canonical = if bits { name.to_owned() } else { name.replace(' ', "-") };
-        // A different operation on the bytes is a different workload.
+        // Another operation on the same bytes is a different workload.
         let option =
             |name: &'static str| if self.command.has(name) { format!("{name} ") } else { String::new() };
         let evp = if self.evp(name) && !bits { "-evp " } else { "" };

@@ -1,4 +1,5 @@
-//! Results copied from tables or prose in articles, one per line: the sources of reference machines. `docs/published.md` describes the format.
+//! Results copied from tables or prose in articles, one per line. The reference machines are built
+//! from such files. `docs/published.md` describes the format.
 
 use record::metrics::Definition;
 use record::{Key, Machine, units};
@@ -19,11 +20,12 @@ pub(super) const PUBLISHED: Tool = Tool {
 #[derive(Default)]
 struct PublishedReader {
     source: Option<String>,
-    /// Number of inventory facts so far.
+    /// Number of inventory facts read so far.
     facts: usize,
 }
 
-/// Maximum number of facts in one list; each is tested in the whole inventory.
+/// Maximum number of facts in one list. Reading a fact is expensive, because the whole inventory is parsed
+/// again to validate it.
 const MOST_FACTS: usize = 1000;
 
 impl Reader for PublishedReader {
@@ -103,7 +105,7 @@ fn take_fact(text: &str, machine: &Machine) -> Result<(Vec<String>, Machine), Wh
     } else if (last == "bytes" || last.ends_with("_bytes")) && !value.starts_with('[') {
         Value::from(units::parse_bytes(value).map_err(|error| error.to_string())?)
     } else {
-        // A list of numbers may lack brackets.
+        // A list of numbers may be written without brackets.
         let list: Option<Vec<u64>> = value.split(',').map(|number| number.trim().parse().ok()).collect();
         match list.filter(|list| list.len() > 1) {
             Some(list) => Value::from(list),
@@ -123,7 +125,7 @@ fn take_fact(text: &str, machine: &Machine) -> Result<(Vec<String>, Machine), Wh
     let machine: Machine =
         serde_json::from_value(whole).map_err(|error| format!("{value} is not a valid value: {error}"))?;
     let back = serde_json::to_value(&machine).map_err(|error| error.to_string())?;
-    // A value that is not part of the inventory is lost in the conversion.
+    // If the inventory has no such field, the value is lost in the conversion.
     match back.pointer(&format!("/{}", path.join("/"))) {
         Some(_) => Ok((path, machine)),
         None => {
@@ -132,7 +134,7 @@ fn take_fact(text: &str, machine: &Machine) -> Result<(Vec<String>, Machine), Wh
     }
 }
 
-/// Whether a number is possible for any machine; also used for `lscpu` and `dmidecode`.
+/// Whether a machine can have this number; also used for `lscpu` and `dmidecode`.
 fn is_possible(path: &[String], number: f64) -> bool {
     match path {
         [first, ..] if first == "counts" => (1.0..=65_536.0).contains(&number),
@@ -163,7 +165,8 @@ fn put_at(value: &mut Value, path: &[String], new: Value) -> bool {
     match (value, index) {
         (Value::Array(list), Some(at)) if at <= list.len() => {
             if at == list.len() {
-                // CPUs and nodes are numbered in their order; other lists have no such field.
+                // CPUs and nodes are numbered in list order. Entries of other lists have no `id`, so it is
+                // ignored.
                 list.push(serde_json::json!({ "id": at }));
             }
             put_at(&mut list[at], rest, new)
@@ -229,7 +232,8 @@ pub(crate) fn parse_label(key: &str, value: &str) -> Result<Key, Why> {
             quantity(value, "B/s")
                 .ok_or_else(|| format!("{value:?} is not a bandwidth; write it as 2867.2MB/s"))?,
         ),
-        // Lists of CPUs are words, even of one CPU; so are names of pages and workloads.
+        // A list of CPUs is a word, even if it contains only one CPU; so are the names of pages and
+        // workloads.
         ("cpus" | "page" | "workload" | "event" | "thread", _) => Key::from(value),
         (_, "true" | "false") => Key::Switch(value == "true"),
         _ => match (value.parse::<u64>(), numbers::parse_plain(value)) {
@@ -279,7 +283,8 @@ fn plain(number: &str, exponent: i32) -> Option<f64> {
         return numbers::parse_whole(number).and_then(|_| numbers::parse_scaled(&bare, exponent));
     }
     let value = numbers::parse_plain(number)?;
-    // Parsed as a single number, the value is rounded only once, unless it already has an exponent.
+    // The value is parsed together with its power of ten, so that it is rounded only once, unless it already
+    // has an exponent.
     let scaled = format!("{number}e{exponent}").parse().unwrap_or(value * 10_f64.powi(exponent));
     Some(scaled).filter(|value: &f64| value.is_finite())
 }

@@ -25,7 +25,7 @@ fn head(text: &str) -> Option<Option<i32>> {
     (text.contains("Function") && text.contains("Rate")).then(unit)
 }
 
-/// Lowest rate, in B/s, accepted as MB/s without a head; smaller numbers may be from HPCC, in GB/s.
+/// Lowest rate, in B/s, that is accepted as MB/s if the header is missing. Smaller numbers may be from HPCC, which prints GB/s.
 const LEAST_HEADLESS: f64 = 1e9;
 
 /// STREAM.
@@ -33,7 +33,7 @@ pub(super) const MC_CALPIN: Tool = Tool {
     name: "STREAM",
     opens: |line, command| {
         let text = line.text.trim();
-        // STREAM's first line is a ruler, which is common in texts.
+        // STREAM's first line is a row of hyphens, which is also common in other texts.
         let rule = text.len() == 61 && text.bytes().all(|b| b == b'-');
         let asked = || command.is_some_and(|command| command.text.contains("stream"));
         rule && asked() || text.starts_with(VERSION) || head(text).is_some() || row(text, 6).is_some()
@@ -67,10 +67,10 @@ struct StreamReader {
     numbers: BTreeMap<&'static str, u64>,
     /// The operation, its rate and its average time.
     rows: Vec<(&'static str, f64, f64, PendingLine)>,
-    /// The unit of the rates, if there is a head.
+    /// The unit of the rates, if there is a header.
     unit: Option<Option<i32>>,
     begun: bool,
-    /// Number of lines found that normally enclose the thread count.
+    /// How many of the lines that normally enclose the thread count were found.
     said: usize,
     failed: bool,
 }
@@ -108,7 +108,7 @@ impl Reader for StreamReader {
     }
 
     fn end(&mut self, sink: &mut Sink) {
-        // Built without OpenMP, STREAM has one thread and omits the thread count between these lines.
+        // If STREAM was built without OpenMP, it has one thread and omits the thread count between these lines.
         let number = |name: &str| self.numbers.get(name).copied();
         let elements = number("elements");
         let alone = elements.filter(|_| self.said == 2).map(|_| 1);

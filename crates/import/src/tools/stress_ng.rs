@@ -64,7 +64,7 @@ impl Reader for TextReader {
         } else if let Some((name, value, what, exponent)) = own_figure(message).filter(|_| self.own) {
             let place = Labels::new().with_label(Label::Workload, format!("stress-ng --{name} {what}"));
             let m = Measurement::exact(metrics::WORKLOAD_THROUGHPUT, place, vec![value]);
-            // There is a metric only for rates.
+            // linespeed has a metric only for rates.
             if exponent > 0 || what.contains("per sec") {
                 sink.add_figure(m.with_detail(detail::WORK, if exponent > 0 { "B" } else { what }), line);
             }

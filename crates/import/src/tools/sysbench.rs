@@ -1,7 +1,7 @@
 //! sysbench 0.4, 0.5, 1.0 and 1.1: its tests of CPU, memory, threads, mutexes and files, and its database workloads.
 //!
-//! The memory test writes one block repeatedly, which measures a cache instead of memory bandwidth. Its result is stored as the throughput
-//! of a workload that counts bytes.
+//! The memory test writes one block repeatedly, which measures a cache instead of memory bandwidth. The result is therefore stored as the
+//! throughput of a workload, in bytes.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ struct SysbenchReader {
     figures: BTreeMap<&'static str, (f64, PendingLine)>,
     settings: BTreeMap<&'static str, String>,
     latencies: BTreeMap<String, f64>,
-    /// Means over threads: events, and seconds spent in events.
+    /// Averages over the threads: events per thread, and seconds spent in events.
     of_threads: [Option<f64>; 2],
     begun: bool,
     /// Whether the last line of a run was read.
@@ -169,7 +169,7 @@ impl Reader for SysbenchReader {
             self.version = Some(printed.to_owned());
             return Fit::Taken;
         }
-        // `6850.19 MiB transferred (6843.84 MiB/sec)`; up to 0.5 MB, which also are 2^20 bytes.
+        // `6850.19 MiB transferred (6843.84 MiB/sec)`. Up to version 0.5, the unit is MB, which is also 2^20 bytes.
         if let Some((_, rest)) = text.split_once(" transferred (") {
             let rate = scan::quantity(rest.trim_end_matches(')'), &[("MiB/sec", 0), ("MB/sec", 0)]);
             self.test = Some("memory");
@@ -205,7 +205,7 @@ impl Reader for SysbenchReader {
         let paced = self.settings.get("paced").map(|rate| rate.trim_end_matches("/sec"));
         let doubt = doubt.or(paced.map(|rate| format!("limited to {rate} per second")));
         let threads = self.settings.get("threads").and_then(|threads| parse_whole(threads));
-        // Without the head, the number of threads is derived from the events of one thread.
+        // If the header is missing, the number of threads is derived from the number of events per thread.
         let [of_one, within] = self.of_threads;
         let all = self.figures.get("events").map(|(events, _)| *events);
         let counted = all.zip(of_one).map(|(all, one)| all / one).filter(|threads| *threads >= 1.0);
@@ -245,7 +245,7 @@ impl Reader for SysbenchReader {
         } else if let Some((value, line)) = figure("eps") {
             push(&workload, *value, line, "events", None);
         } else if let Some(((seconds, line), events)) = seconds.zip(events) {
-            // Since 1.0, both tests print their own rate.
+            // Since 1.0, both the CPU test and the memory test print their own rate.
             let newer = self.version.as_deref().is_some_and(|version| !version.starts_with("0."));
             if self.test == Some("memory") || self.test == Some("cpu") && newer {
                 let why = "the line with the rate is missing";

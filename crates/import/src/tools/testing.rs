@@ -9,7 +9,7 @@ pub(crate) fn import(text: &str) -> Imported {
     crate::real::import(text.as_bytes()).map(|mut all| all.swap_remove(0)).unwrap_or_default()
 }
 
-/// Each result as `metric key=value …: value`, its keys in the order of the metric's definition.
+/// Each result as `metric key=value …: value`, with its keys in the order of the metric's definition.
 pub(crate) fn figures(imported: &Imported) -> Vec<String> {
     imported.measurements.iter().map(figure).collect()
 }
@@ -32,7 +32,7 @@ pub(crate) fn the<'a>(imported: &'a Imported, place: &str) -> &'a Measurement {
     found[0]
 }
 
-/// A text with one byte range overwritten, for readers that must never panic.
+/// A text in which one range of bytes is replaced, to test that readers never panic.
 pub(super) fn damaged(text: &str, at: usize, cut: usize, with: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
     let from = at % (bytes.len() + 1);

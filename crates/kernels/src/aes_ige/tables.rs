@@ -1,7 +1,7 @@
 //! The tables of table-driven AES, computed from its definition (FIPS 197): the S-box, and four tables of 32-bit words
 //! (4 KiB) that combine the S-box with MixColumns.
 
-/// Tables that start on a cache line, so that every machine accesses the same number of lines.
+/// Tables that start at the beginning of a cache line, so that they occupy the same number of lines on every machine.
 #[repr(align(64))]
 pub(super) struct Words(pub [[u32; 256]; 4]);
 /// Like [`Words`], but for bytes.
@@ -10,8 +10,8 @@ pub(super) struct Bytes(pub [u8; 256]);
 
 /// The substitution box of FIPS 197 §5.1.1: the inverse in GF(2⁸), then an affine map.
 pub(super) static S_BOX: Bytes = Bytes(s_box());
-/// `ENCRYPT[0][x]` is the column that results from `x` in the first row: S-box, then MixColumns with {02}, {01}, {01},
-/// {03}. The next three tables are the same for the other rows.
+/// `ENCRYPT[0][x]` is the column that results from `x` in the first row: the S-box, then MixColumns with {02}, {01},
+/// {01}, {03}. The next three tables are the corresponding columns for the other rows.
 pub(super) static ENCRYPT: Words = Words(mixed(&s_box(), [2, 1, 1, 3]));
 
 /// The product in GF(2⁸) modulo x⁸ + x⁴ + x³ + x + 1 (FIPS 197 §4.2).

@@ -1,6 +1,5 @@
-//! Division of two words by a constant word, by multiplying with its reciprocal, for carries between limbs in a decimal
-//! base. The
-//! corresponding division instructions are slow, or absent on aarch64.
+//! Division of a two-word number by a constant word, by multiplication with its reciprocal. It yields the carries
+//! between limbs in a decimal base. The corresponding division instructions are slow, or absent on aarch64.
 
 /// A divisor with its reciprocal (Möller and Granlund, "Improved division by invariant integers", IEEE
 /// Transactions on Computers 60, 2011, algorithm 4).
@@ -22,7 +21,7 @@ impl Divider {
         Divider { divisor, shift, reciprocal }
     }
 
-    /// Quotient and remainder of a dividend below the divisor × 2⁶⁴.
+    /// The quotient and the remainder of a dividend that is less than the divisor × 2⁶⁴.
     #[inline(always)]
     pub(super) fn divide(&self, dividend: u128) -> (u64, u64) {
         let dividend = dividend << self.shift;

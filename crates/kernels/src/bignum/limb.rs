@@ -3,7 +3,7 @@
 /// 18 decimal digits.
 pub type Limb = u64;
 
-/// The base of a limb: 10¹⁸, because a sum of 340 products of two limbs then fits in 128 bits.
+/// The base of a limb: 10¹⁸, so that a sum of 340 products of two limbs fits in 128 bits.
 pub const BASE: Limb = 1_000_000_000_000_000_000;
 
 /// Decimal digits of a limb.

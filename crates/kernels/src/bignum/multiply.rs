@@ -12,8 +12,8 @@ const BY_BASE: Divider = Divider::new(BASE);
 
 /// The number of scratch limbs that [`multiply`] needs if the longer number has `limbs`.
 ///
-/// Each level of the recursion halves the length n, keeps 2 ⌈n ÷ 2⌉ limbs during the deeper levels, and afterwards
-/// needs one more limb than that: in total at most 2 n, plus a few for each of at most 64 levels.
+/// Each level of the recursion halves the length n and keeps 2 ⌈n ÷ 2⌉ limbs in use during the deeper levels; after
+/// these, it needs one more limb. The total is at most 2 n, plus a few limbs for each of at most 64 levels.
 pub(super) const fn scratch_limbs(limbs: usize) -> usize {
     2 * limbs + 160
 }
@@ -42,8 +42,8 @@ fn unequal(product: &mut [Limb], a: &[Limb], b: &[Limb], scratch: &mut [Limb]) {
     }
 }
 
-/// With x the weight of the upper halves: (a₀ + a₁ x)(b₀ + b₁ x) = z₀ + (z₀ + z₂ − (a₀ − a₁)(b₀ − b₁)) x + z₂ x²,
-/// z₀ = a₀ b₀, z₂ = a₁ b₁. Unlike sums, the differences need no more digits than the halves.
+/// With x the weight of the upper halves: (a₀ + a₁ x)(b₀ + b₁ x) = z₀ + (z₀ + z₂ − (a₀ − a₁)(b₀ − b₁)) x + z₂ x², z₀ =
+/// a₀ b₀, z₂ = a₁ b₁. Unlike the sums of the halves, their differences need no additional digits.
 fn karatsuba(product: &mut [Limb], a: &[Limb], b: &[Limb], half: usize, scratch: &mut [Limb]) {
     let ((a_low, a_high), (b_low, b_high)) = (a.split_at(half), b.split_at(half));
     let (cross, scratch) = scratch.split_at_mut(2 * half);
@@ -66,7 +66,7 @@ fn karatsuba(product: &mut [Limb], a: &[Limb], b: &[Limb], half: usize, scratch:
     } else {
         add(middle, cross);
     }
-    // If the product has no room for all limbs, the omitted limbs are 0.
+    // Limbs for which the product has no room are 0.
     let upper = &mut product[half..];
     let room = upper.len().min(middle.len());
     add(upper, &middle[..room]);
@@ -90,7 +90,7 @@ fn schoolbook(product: &mut [Limb], a: &[Limb], b: &[Limb]) {
     }
 }
 
-/// A column's sum: the carry to the next column, and the remaining limb.
+/// Splits a column's sum into the carry to the next column and the remaining limb.
 #[inline(always)]
 fn carried(sum: u128) -> (u128, Limb) {
     let high = (sum >> 64) as u64;

@@ -18,7 +18,7 @@ fn fraction_limbs(digits: usize) -> usize {
     digits.div_ceil(LIMB_DIGITS) + GUARD
 }
 
-/// Limbs that [`pi`] needs: for the result and for scratch space.
+/// The numbers of limbs that [`pi`] needs: for the result and for scratch space.
 pub fn pi_limbs(digits: usize) -> (usize, usize) {
     let fraction = fraction_limbs(digits);
     (fraction + 1, 6 * fraction + scratch_limbs(fraction))
@@ -27,8 +27,8 @@ pub fn pi_limbs(digits: usize) -> (usize, usize) {
 /// Sets `result` to ⌊π × 10^`digits`⌋, the digits of π without the decimal point, and returns its number of limbs.
 ///
 /// `bc` reduces the argument of an arctangent below 1/5 by subtracting arctan(1/5). For 1, this is done three times and
-/// leaves 9/46. Both arctangents are then computed with the plain series; each power of the argument is computed from
-/// the previous one with a full-length product (1/5 has a short square).
+/// leaves 9/46. Both arctangents are then computed with the plain series. Each power of the argument is computed from
+/// the previous one with a full-length product, except for 1/5, whose square is short.
 ///
 /// # Panics
 /// If `result` or `scratch` is shorter than [`pi_limbs`] requires.
@@ -60,14 +60,14 @@ fn arctangent(numerator: Limb, denominator: Limb, sum: &mut [Limb], scratch: &mu
     let (product, scratch) = scratch.split_at_mut(2 * fraction);
     ratio(power, numerator, denominator);
     ratio(square, numerator * numerator, denominator * denominator);
-    // A square that ends in zeros is short.
+    // A square that ends in zeros needs few limbs.
     let short = square.iter().position(|limb| *limb != 0).unwrap_or(fraction);
     let square = &square[short..];
     sum.copy_from_slice(power);
     let mut limbs = fraction;
     let (mut divisor, mut negative) = (3, true);
     loop {
-        // As many digits as the square has are dropped at the lower end of the product.
+        // The lowest limbs of the product are dropped, as many as the square has.
         let product = &mut product[..limbs + square.len()];
         multiply(product, &power[..limbs], square, scratch);
         let product = &product[square.len()..];
@@ -100,8 +100,8 @@ fn divide(number: &mut [Limb], divisor: Limb) {
     divide_rest(number, 0, divisor);
 }
 
-/// `number = (rest × BASEⁿ + number) ÷ divisor`, rounded down, with n the number's limbs and `rest` below
-/// `divisor`.
+/// `number = (rest × BASEⁿ + number) ÷ divisor`, rounded down, where n is the number of limbs of `number`. `rest` must
+/// be less than `divisor`.
 fn divide_rest(number: &mut [Limb], mut rest: Limb, divisor: Limb) {
     let divider = Divider::new(divisor);
     for limb in number.iter_mut().rev() {
@@ -109,7 +109,7 @@ fn divide_rest(number: &mut [Limb], mut rest: Limb, divisor: Limb) {
     }
 }
 
-/// `number *= factor`; returns the overflow beyond its limbs.
+/// `number *= factor`; returns the part of the product that does not fit in its limbs.
 fn scale(number: &mut [Limb], factor: Limb) -> Limb {
     let mut carry = 0;
     for limb in number {

@@ -1,4 +1,4 @@
-//! The definition of a loop over arrays: its operation, its kind of stores, its declared work.
+//! The definition of a loop over arrays: its operation, its kind of stores, and its declared work.
 
 use strum::{Display, IntoStaticStr, VariantArray};
 
@@ -49,7 +49,7 @@ impl Op {
         }
     }
 
-    /// Bytes of each array per iteration: whole lines, and whole groups of lines for a mix.
+    /// Bytes of each array per iteration: a whole number of lines and, for a mix, of groups of lines.
     pub const fn block(self) -> usize {
         if matches!(self, Op::Read2Write1) { 6 * 64 } else { 4 * 64 }
     }
@@ -59,9 +59,9 @@ impl Op {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Display, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "lowercase")]
 pub enum Stores {
-    /// Into the cache; a missing line is read first.
+    /// Stores into the cache; an uncached line is read first.
     Regular,
-    /// Bypassing the caches: MOVNTPS, with one SFENCE after the loop, on x86-64; STNP, which is only a hint, on aarch64.
+    /// Stores that bypass the caches: on x86-64, MOVNTPS, with one SFENCE after the loop; on aarch64, STNP, which is only a hint.
     Streaming,
 }
 
@@ -137,7 +137,7 @@ pub(super) const fn declare(
         // Pairs of vectors: one load, two multiplications, one store; with two arrays, one more load.
         Op::Scale if neon => 4,
         Op::Add | Op::Triad if neon => 5,
-        // Without fused multiply-add, one more instruction is needed.
+        // If the CPU has no fused multiply-add, one more instruction is needed.
         Op::Triad if matches!(variant, Variant::Sse2) => 4,
         // Load, compute, store. On x86-64, the add loads the second array from memory.
         Op::Scale | Op::Add | Op::Triad => 3,
@@ -153,7 +153,7 @@ pub(super) const fn declare(
         Op::Read2Write1 => (block / 3 * 2, block / 3, 0),
         Op::Read1Write1 => (block / 2, block / 2, 0),
     };
-    // Each array's pointer is advanced once, plus the two loop instructions.
+    // One instruction per array advances its pointer; the two loop instructions are added.
     let instructions = block / step * per_step + op.arrays() as u32 + 2;
     let work = Work { instructions, bytes_read, bytes_written, operations: flops };
     Stream { op, stores, variant, work, arrays: op.arrays(), run }

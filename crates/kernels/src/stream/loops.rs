@@ -1,4 +1,4 @@
-//! The loops of streams, in assembly: nine operations, two kinds of stores, all vector widths.
+//! The stream loops, in assembly: nine operations, two kinds of stores, and all vector widths.
 
 use std::arch::asm;
 
@@ -58,7 +58,7 @@ macro_rules! stream_loop {
                 return;
             }
             // SAFETY: the caller guarantees that `bytes` of each array of the operation are valid; the loop only
-            // accesses complete blocks of them. The registers that it writes are named.
+            // accesses complete blocks of them. All registers that it writes are named as operands.
             unsafe {
                 asm!(
                     $($setup,)*
@@ -167,7 +167,8 @@ macro_rules! x86_loops {
             $regular $v $parts $load $load
             setup $setup scale $scale add $add triad $triad finish [$($finish),*]
         }
-        // Non-temporal stores are weakly ordered: the fence makes them visible, and is part of their time.
+        // Non-temporal stores are weakly ordered. The fence makes them visible to other CPUs, so it is part of their
+        // time.
         x86_stores! {
             $streaming $v $parts $load $nontemporal
             setup $setup scale $scale add $add triad $triad finish ["sfence" $(, $finish)*]
@@ -203,8 +204,8 @@ x86_loops! {
     finish ["vzeroupper"]
 }
 
-/// Defines the storing loops of aarch64 with one kind of stores. Vectors move in pairs of 32 bytes; the arithmetic
-/// works on the pair v0, v1, with the second array in v2, v3 and [`CONSTANT`] in v31.
+/// Defines the storing loops of aarch64 with one kind of stores. Vectors are loaded and stored in pairs of 32 bytes.
+/// The arithmetic works on the pair v0, v1; the second array is in v2, v3, and [`CONSTANT`] is in v31.
 #[cfg(target_arch = "aarch64")]
 macro_rules! neon_stores {
     ($module:ident $store:literal) => {

@@ -32,7 +32,7 @@ pub fn run(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
     match (done, asked.exit) {
         (Err(failure), Some(exit)) => {
             output::complain(&failure.to_string());
-            // Programs that read only standard output also learn that the check failed.
+            // This tells programs that read only standard output that the check failed.
             if exit != Exit::Slurm {
                 output::print("unknown: the check could not run\n")?;
             }
@@ -70,7 +70,7 @@ fn check(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
     Ok(code(check.outcome, asked.exit))
 }
 
-/// Whether results of this machine are comparable with those of the baseline.
+/// Whether the results of this machine can be compared with those of the baseline.
 fn passport(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
     let (classes, name) = baselines(options, asked)?;
     let found = machine::inspect(&Root::live());
@@ -91,7 +91,7 @@ fn passport(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
     })
 }
 
-/// The baseline and its name: a record counts as a class of one machine.
+/// The baseline and its name. A record is treated as a class of one machine.
 fn baselines(options: &Options, asked: &options::Check) -> Result<(Vec<ClassBaseline>, String), Failure> {
     if let Some(argument) = &asked.baseline {
         let path = sources::locate(argument);
@@ -110,7 +110,7 @@ fn baselines(options: &Options, asked: &options::Check) -> Result<(Vec<ClassBase
     Ok((vec![class], name))
 }
 
-/// Fills the record with results; returns the signal that ended the run, if any.
+/// Measures and adds the results to the record; returns the signal that ended the run, if any.
 fn measure(
     options: &Options,
     asked: &options::Check,
@@ -142,7 +142,7 @@ fn measure(
     Ok(results.interrupted)
 }
 
-/// Outputs the line, or another format.
+/// Prints the line, or writes another format.
 fn hand_out_check(
     options: &Options,
     asked: &options::Check,
@@ -163,19 +163,19 @@ fn hand_out_check(
     hand_out(options, &forms.with_prometheus(|| report::prometheus::check(check, &record.started)))
 }
 
-/// The exit code: linespeed's own, or the code that an engine expects.
+/// The exit code: linespeed's own, or the one that the monitoring system expects.
 fn code(outcome: Outcome, exit: Option<Exit>) -> u8 {
     match (outcome, exit) {
         (Outcome::Good, _) => 0,
-        (Outcome::OtherClass, None) => 3,
-        (Outcome::OtherClass, Some(exit)) => exit.unknown(),
+        (Outcome::OtherClass | Outcome::Undecided, None) => 3,
+        (Outcome::OtherClass | Outcome::Undecided, Some(exit)) => exit.unknown(),
         (Outcome::Defect, Some(Exit::Nagios)) => 2,
         (Outcome::Setting | Outcome::Defect, _) => FOUND,
     }
 }
 
 impl Exit {
-    /// The exit code if the check could not run. For Slurm, this is not a reason to drain the node.
+    /// The exit code if the check could not run. For Slurm, this must not cause the node to be drained.
     fn unknown(self) -> u8 {
         match self {
             Exit::Slurm => 0,

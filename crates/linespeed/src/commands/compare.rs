@@ -17,10 +17,10 @@ use crate::sources;
 
 /// Above this number of records, only the parts needed for a comparison are kept in memory.
 const MANY: usize = 16;
-/// Up to this number of records, a comparison suggests a command that yields more shared results.
+/// If at most this many records are compared, a command that would yield more shared results is suggested.
 const FEW: usize = 4;
 
-/// Compares records and prints the result, as a page, JSON or CSV if requested.
+/// Compares records and prints the result, or writes it as a page, JSON or CSV if requested.
 pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
     let count = asked.records.len();
     if count < 2 {
@@ -77,7 +77,7 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
         let shares_nothing =
             comparison.rows.is_empty() && !of_commands && comparison.relation != Relation::SameRecord;
         let here = asked.records.iter().position(|argument| argument == record::source::HERE);
-        // A suggestion would name other records, and their names contain the host name.
+        // A suggestion would contain the names of other records, which include the host name.
         let here = here.filter(|_| !options.out.redact);
         let measurements = shares_nothing.then_some((list::measured_by, list::can_measure));
         let newer = |side: usize| newer_records(sides[side].record);

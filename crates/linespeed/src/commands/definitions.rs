@@ -48,7 +48,7 @@ fn fish_arguments(definition: &clap::Command) -> String {
 /// The definition with the valid names of each argument. The parser does not use these names, because its own errors for wrong names are
 /// more informative.
 fn with_names(definition: clap::Command) -> clap::Command {
-    // Names in the definition must live as long as the program, which exits after printing them.
+    // Names in the definition must have a static lifetime. The leak is harmless, because the program exits after printing them.
     let recipes = recipes::list_all(files::recipes().as_deref());
     let places: [(&str, &str, Vec<&str>); 6] = [
         ("quiet", "knobs", ::quiet::knobs::KNOBS.iter().map(|knob| knob.name).collect()),

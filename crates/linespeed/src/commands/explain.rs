@@ -19,7 +19,8 @@ pub fn run(options: &Options, name: &str) -> Result<u8, Failure> {
         let forms = View::new(|screen| terminal::glossary(screen, glossary.terms()));
         return hand_out(options, &forms).map(|()| 0);
     }
-    // Readers see headlines, so a headline takes precedence over an inventory term of the same name.
+    // A headline takes precedence over an inventory term with the same name, because reports show headlines
+    // prominently.
     let own = glossary.find(name);
     let headline = headline_metric(name).and_then(|metric| glossary.find(metric.name()));
     match headline.or(own) {

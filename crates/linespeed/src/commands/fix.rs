@@ -23,10 +23,10 @@ use crate::{output, sources};
 pub fn run(options: &Options, asked: &Fix) -> Result<u8, Failure> {
     let mut source = sources::read(&asked.record)?;
     sources::say_note(&source, &options.out);
-    // Findings have the same numbers as in the output of `show`.
+    // This gives the findings the same numbers as in the output of `show`.
     source.record.diagnosis = diagnose::diagnose(&source.record);
     let here = machine::inspect(&Root::live()).machine;
-    // A redacted record has this machine's pseudonym.
+    // A redacted record of this machine contains its pseudonym instead of its name.
     let names = sources::names_of(&sources::host());
     if source.record.machine.hostname.as_ref().is_some_and(|name| names.contains(name)) {
         source.record.machine.hostname.clone_from(&here.hostname);
@@ -48,7 +48,7 @@ pub fn run(options: &Options, asked: &Fix) -> Result<u8, Failure> {
     }
     let stop = signals::install();
     let begin = |purpose| tuned_session::begin_value(options, fix.value, purpose);
-    // Another session that holds the knobs is reported before minutes of measurement.
+    // If another session has set knobs, this is reported now, instead of after minutes of measurement.
     begin(Purpose::Measuring)?.end();
     let proof = prove(options, asked, &fix, &|_| begin(Purpose::Measuring))?;
     if let Some(signal) = proof.interrupted {
@@ -68,7 +68,7 @@ pub fn run(options: &Options, asked: &Fix) -> Result<u8, Failure> {
     Ok(if stop.signal().is_none() && kept == Kept::NotSet { NOT_QUIET } else { 0 })
 }
 
-/// The measurements of a fix, in words.
+/// A description of the measurements that `fix` makes.
 fn measures(fix: &fix::Fix, asked: &Fix) -> Result<Text, FixError> {
     match (&fix.figure, asked.command.is_empty()) {
         (_, false) => Ok(text!("the time of the command, in alternating runs before and after the change")),

@@ -31,7 +31,8 @@ pub(super) fn held(gate: Result<Gate, Ungated>) -> Held {
     })
 }
 
-/// Writes the `--junit` file, even if nothing was compared: an older file could otherwise be mistaken for the result.
+/// Writes the `--junit` file, even if nothing was compared, because an older file could otherwise be mistaken for the
+/// result.
 pub(super) fn write_junit(
     path: Option<&PathBuf>,
     gate: Option<&Held>,

@@ -41,8 +41,8 @@ pub fn run(options: &Options, asked: &History) -> Result<u8, Failure> {
             .map(|remark| format!("; {} skipped: {}", count_noun(remark.count, "record"), remark.what))
             .collect();
         return Err(Failure::Cannot(format!(
-            "no record of {} in {} has these results: run linespeed now and again later, or use --from DIR \
-             to read another directory{}{}",
+            "no record of {} in {} has these results: run linespeed now and once more later, or use \
+             --from DIR to read another directory{}{}",
             asked.host.as_deref().unwrap_or("this machine"),
             looked.join(" or "),
             others.unwrap_or_default(),

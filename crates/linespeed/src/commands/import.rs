@@ -20,7 +20,7 @@ use crate::redaction::{redact_all, shown};
 use crate::{files, output, sources};
 use destinations::choose_destinations;
 
-/// The name of standard input in origins.
+/// The name by which origins refer to standard input.
 const STANDARD_INPUT: &str = "standard input";
 
 /// Reads the texts, creates a record for each machine, and shows the result.
@@ -39,7 +39,7 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
     }
     let split = import.split.as_deref().map_or(Ok(Split::Hosts), Split::parse).map_err(usage)?;
     let mut found = read(split)?;
-    // Standard input cannot be read again.
+    // Standard input cannot be read a second time.
     let again = import.split.is_none() && import.files.iter().all(|path| path.is_file());
     if matches!(found, Err(Error::SeveralMachines(_)) if again)
         && let Ok(apart) = read(Split::Headings)?
@@ -63,13 +63,13 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
     redact_all(options, &mut records)?;
     let destinations = choose_destinations(options, &records, &listed)?;
     let all = options.out.all || options.out.verbose;
-    // Each record of a text contains the unrecognized lines; the full report shows them.
+    // Every record from a text contains the lines that were not recognized; the full report shows them.
     if let Some(import) = records.first().and_then(|record| record.import.as_ref())
         && !(all || options.out.quiet_output)
     {
         complain(&import.not_understood);
     }
-    // Every record is tried; one that cannot be written is saved elsewhere.
+    // All records are written, even if one fails; a record that cannot be written is saved elsewhere.
     let written: Vec<Result<_, Failure>> =
         destinations.iter().zip(&records).map(|((path, named), record)| keep(record, path, *named)).collect();
     let kept = written.into_iter().collect::<Result<Vec<(PathBuf, bool)>, Failure>>()?;
@@ -87,11 +87,11 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
         write_form(options, &forms)?;
     }
     print(options, &printed(&forms, options)?)?;
-    // The exit code of the record with the worst finding.
+    // The exit code for the record with the worst finding.
     Ok(records.iter().map(|record| super::run::found_code(&options.measuring, record)).max().unwrap_or(0))
 }
 
-/// A description of a record's location, and whether the same text was imported before.
+/// A description of the record's location, and whether the same text had already been imported.
 fn place(options: &Options, (path, before): &(PathBuf, bool)) -> terminal::Kept {
     let place = shown(options, path);
     let here = files::state_folder().is_ok_and(|folder| path.parent() == Some(&folder));
@@ -120,7 +120,7 @@ fn read_text(importer: &mut Importer, path: &Path) -> Result<(), Failure> {
     let read = if path.as_os_str() == "-" {
         importer.read(STANDARD_INPUT, std::io::stdin())
     } else {
-        // Results of a published machine are already a record.
+        // The results of a published machine already form a record.
         if let Some(name) = path.to_str().and_then(|path| path.strip_prefix(reference::PREFIX))
             && !path.exists()
         {
@@ -149,7 +149,7 @@ fn refused(error: &Error, options: &Import) -> Failure {
     })
 }
 
-/// Prints one line about the unrecognized lines.
+/// Prints one line about the lines that were not recognized.
 fn complain(not_understood: &NotUnderstood) {
     let Some(first) = not_understood.examples.first() else { return };
     let says: String = first.says.chars().take(60).collect();

@@ -1,4 +1,4 @@
-//! `linespeed inspect`: the inventory and the conditions; measures nothing.
+//! `linespeed inspect`: shows the inventory and the conditions, without measuring.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ const MORE: &str = "--all (features, mitigations, conditions), --tree (the topol
 /// The option that shows the topology as well.
 const SHAPE: &str = "--tree (the topology)";
 
-/// Reads this machine, or the captured tree of another.
+/// Inspects this machine, or the captured tree of another machine.
 pub fn run(options: &Options, inspect: &Inspect) -> Result<u8, Failure> {
     let root = super::root(inspect.root.as_deref())?;
     let found = machine::inspect(&root);

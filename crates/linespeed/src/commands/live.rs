@@ -85,7 +85,7 @@ pub fn run(options: &Options, live: &Live) -> Result<u8, Failure> {
     }
     loop {
         if let Some(service) = &mut service {
-            // A unit may have no process after one has exited and before the next one starts.
+            // A unit may temporarily have no process, when one has exited and the next has not started yet.
             let _ = service.refresh(&Root::live());
         }
         let length = (live.once.unwrap_or(live.interval), once);
@@ -148,7 +148,7 @@ fn look(
     (interval, bound)
 }
 
-/// The observed subject, with the names of its processes.
+/// A description of what is observed, with the names of its processes.
 fn describe(of: &str, names: &[String]) -> String {
     if names.is_empty() { of.to_owned() } else { format!("{of} ({})", join_most(names, NAMED)) }
 }
@@ -162,7 +162,7 @@ fn calibrated(busy: f64) -> Coverage {
     Coverage::degraded("memory probe", reason).with_remedy("run linespeed once while the machine is idle")
 }
 
-/// Registers the observed subject's name, so that it is replaced in sentences.
+/// Registers the name of the observed cgroup, unit or container, so that sentences contain its pseudonym.
 fn hide(names: &mut Pseudonyms, watched: &Selection) {
     match watched {
         Selection::Processes(_) => {}
@@ -197,7 +197,7 @@ impl Shown {
     ) -> Result<(), Failure> {
         let (interval, bound, coverage) = match &mut self.names {
             None => (interval.clone(), bound.cloned(), keeping.coverage.clone()),
-            // The interval comes first, because the other parts quote names from it.
+            // The interval is redacted first, because the other parts quote names from it.
             Some(names) => (
                 redact_with(names.redact(interval, ".interval"))?,
                 redact_with(names.redact(&bound.cloned(), ".bound"))?,
@@ -207,7 +207,7 @@ impl Shown {
         let (interval, bound, coverage) = (&interval, bound.as_ref(), &coverage[..]);
         if let Some(path) = &options.out.prom {
             let text = report::prometheus::interval(interval, bound.map(|bound| &bound.by));
-            // A full disk may have space later.
+            // A full disk may have space again later.
             match files::refresh(path, &text).map_err(|failure| failure.with_way_out(PROM_WAY_OUT)) {
                 Err(failure) if live.once.is_some() => return Err(failure),
                 Err(failure) if !self.said => {

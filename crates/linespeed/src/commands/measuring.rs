@@ -49,7 +49,7 @@ pub struct Outcome {
 }
 
 impl<'a> Measuring<'a> {
-    /// Quiets the machine, inspects it, and checks that a record can be written, which is optional for a short run.
+    /// Quiets the machine, inspects it, and checks that a record can be written. A short run continues even if it cannot.
     pub fn begin(options: &'a Options, short: bool) -> Result<Self, Failure> {
         let mut measuring = Self::of_command(options, short, true)?;
         let mode = options.measuring.depth().pick(RunMode::Quick, RunMode::Normal, RunMode::Full);
@@ -57,8 +57,8 @@ impl<'a> Measuring<'a> {
         Ok(measuring)
     }
 
-    /// Like [`Self::begin`], for a command, which has no depth. The machine is inspected only if it will be displayed, because inspection
-    /// takes longer than many commands.
+    /// Like [`Self::begin`], for a command, for which the depth of measurement is irrelevant. The machine is inspected only if the output
+    /// describes it, because an inspection takes longer than many commands.
     pub fn of_command(options: &'a Options, short: bool, looks: bool) -> Result<Self, Failure> {
         let (began, record) = (Instant::now(), new_record());
         let tuned = tuned_session::for_measuring(options)?;
@@ -71,7 +71,7 @@ impl<'a> Measuring<'a> {
         Ok(Self { options, found, record, destination, began, beside, own: Vec::new(), looks, tuned })
     }
 
-    /// The complete record and its destination; knobs are restored. `settle` adds to the conditions after the run.
+    /// Restores the knobs, and returns the complete record and its destination. `settle` adds the conditions after the run.
     pub fn finish(
         self,
         outcome: Outcome,
@@ -80,7 +80,7 @@ impl<'a> Measuring<'a> {
         let mut watch = self.beside;
         let mut beside = watch.as_mut().map(|watch| watch.until_now(&self.own)).unwrap_or_default();
         let after = self.looks.then(|| machine::snapshot_since(&Root::live(), &self.found.snapshot));
-        // If a command ran, the other processes were sampled during its run.
+        // If a command was run, the other processes were already sampled during the run.
         if let (Some(watch), Some(_)) = (watch, self.record.mode) {
             let curve = ceilings::of_this_machine().map(|known| known.curve).unwrap_or_default();
             watch.ask(&mut beside, Hierarchy { machine: &self.found.machine, curve: &curve });
@@ -107,7 +107,7 @@ impl<'a> Measuring<'a> {
     }
 }
 
-/// The end of a run that a signal may have interrupted.
+/// How a run ended, which a signal may have interrupted.
 pub fn ended(interrupted: Option<i32>) -> Ended {
     interrupted.map_or(Ended::Complete, |signal| Ended::Interrupted { signal })
 }

@@ -33,7 +33,8 @@ use crate::failure::Failure;
 use crate::options::{Command, Options};
 use crate::output;
 
-/// Runs the command; returns the exit code, which indicates failure if a setting could not be restored.
+/// Runs the command and returns the exit code, which also indicates failure if a setting could not be
+/// restored.
 pub fn run(options: &Options) -> Result<u8, Failure> {
     let code = done(options)?;
     Ok(if code == 0 && quiet::tuned_session::is_something_not_back() { quiet::NOT_QUIET } else { code })
@@ -71,18 +72,18 @@ fn done(options: &Options) -> Result<u8, Failure> {
     }
 }
 
-/// The current time in the format of records.
+/// The current time, in the format used in records.
 pub fn now() -> String {
     record::date::rfc3339(std::time::SystemTime::now())
 }
 
 /// This machine, or a captured tree of another one.
 fn root(captured: Option<&Path>) -> Result<Root, Failure> {
-    // The error message contains the directory.
+    // The error message contains the name of the directory.
     captured.map_or(Ok(Root::live()), Root::captured).map_err(|error| Failure::Cannot(error.to_string()))
 }
 
-/// A record of an inspected machine that starts now.
+/// A record of an inspected machine whose run starts now.
 fn record_of(found: &Inspection) -> Record {
     let mut record = new_record();
     record.machine = found.machine.clone();
@@ -90,7 +91,7 @@ fn record_of(found: &Inspection) -> Record {
     record
 }
 
-/// A record that starts now.
+/// A record whose run starts now.
 fn new_record() -> Record {
     let command = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
     Record::new(env!("CARGO_PKG_VERSION"), now(), command)

@@ -1,4 +1,5 @@
-//! `linespeed overhead`: alternately runs a routine in each layer, and reports the cost of the steps between layers.
+//! `linespeed overhead`: runs a routine alternately in each layer, and reports the cost of each step from one layer
+//! to the next.
 
 use std::path::Path;
 
@@ -82,7 +83,8 @@ pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     Ok(result.interrupted.map_or(0, signal_code))
 }
 
-/// Rejects a specified file that is not a kernel or module before the run, instead of reporting a missing layer.
+/// Rejects a specified file that is not a kernel or a module before the run starts, instead of reporting a missing
+/// layer afterwards.
 fn check_files(overhead: &Overhead) -> Result<(), Failure> {
     let files = [
         (&overhead.vm_kernel, "--vm-kernel", check_kernel as fn(&Path, &str) -> Result<(), String>),

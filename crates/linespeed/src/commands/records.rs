@@ -33,12 +33,12 @@ pub fn run(options: &Options, asked: &Records) -> Result<u8, Failure> {
         }
         (None, Some(label)) => {
             let path = match (&asked.record, sources::newest()) {
-                // The run just made, even if another one represents the machine.
+                // The latest run, even if another run represents the machine.
                 (None, Some(found)) => found.newer.unwrap_or(found.entry).path,
                 (named, _) => PathBuf::from(sources::read(named.as_deref().unwrap_or(HERE))?.from),
             };
             files::label_record(label, &path)?;
-            // If no record was specified, the name of the chosen record is printed.
+            // If no record was specified, the name of the record that was chosen is printed.
             let said = format!("{label}: {}\n", crate::redaction::shown(options, &path));
             if asked.record.is_none() { output::print(&said).map(|()| 0) } else { Ok(0) }
         }

@@ -44,7 +44,7 @@ fn list(options: &Options) -> Result<u8, Failure> {
     hand_out(options, &forms.with_value(machines.iter().map(entry).collect())).map(|()| 0)
 }
 
-/// Compares a record's results, or a single result in one line, with published results.
+/// Compares the results of a record, or a single result given as one line of text, with published results.
 fn like(options: &Options, argument: &str, among: Option<&Path>) -> Result<u8, Failure> {
     // The name of a record contains no result.
     let is_line = argument.contains(char::is_whitespace) && !sources::locate(argument).exists();

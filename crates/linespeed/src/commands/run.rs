@@ -12,7 +12,7 @@ use crate::options::{self, Options, Run, WakeupForms};
 use crate::progress::Shown;
 use os::signals;
 
-/// The default run: runs all measurements and writes a page.
+/// The default run: makes all measurements and writes a page.
 pub fn everything(options: &Options) -> Result<u8, Failure> {
     measure_and_report(options, MEASUREMENTS.to_vec(), options.measuring.depth(), None)
 }
@@ -97,7 +97,7 @@ fn measure_and_report(
     })
 }
 
-/// The exit code requested by `--fail-on`.
+/// The exit code that `--fail-on` requires.
 pub fn found_code(measuring: &options::Measuring, record: &Record) -> u8 {
     let Some(level) = measuring.failing_level() else { return 0 };
     if record.diagnosis.findings.iter().any(|finding| finding.severity >= level) { FOUND } else { 0 }

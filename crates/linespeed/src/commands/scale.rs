@@ -19,7 +19,7 @@ use crate::progress::Shown;
 use crate::{files, output};
 use ::drawn::recipes::{ListedRecipe, recipes as drawn_recipes};
 
-/// Number of runs per step, by depth. One run does not show the spread; six runs yield an interval of the median.
+/// Number of runs per step, by depth. A single run does not show the spread; six runs yield a confidence interval of the median.
 const REPEATS: (usize, usize, usize) = (1, 3, 6);
 
 /// Runs the command.
@@ -40,7 +40,7 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
 
     let mut job = match recipe {
         Some(recipe) => {
-            // A quick run uses the small values, and shows them like values of --set.
+            // A quick run uses the recipe's values for quick runs, and shows them as if they had been set with `--set`.
             let values = recipe.values(options.measuring.quick, &scale.set).map_err(Failure::Usage)?;
             Job { values, recipe, ignore_failure: false }
         }
@@ -53,7 +53,7 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
         rounds: repeats,
         timeout: scale.timeout,
         memory: memory.into_iter().flatten().min(),
-        // PATH plus the directories of server programs, which are missing in many users' PATH.
+        // PATH plus the directories of server programs, which many users do not have in their PATH.
         environment: vec![("PATH".into(), std::env::join_paths(needs::search_path()).unwrap_or_default())],
     };
     let mut progress = Shown::new(&options.out, &job.recipe.name, 0.0);
@@ -90,7 +90,8 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
     }
 }
 
-/// `scale --list`: every recipe with its description; with `--all`, also its settings and the programs missing here.
+/// `scale --list`: every recipe with its description; with `--all`, also its settings and the programs that are missing on this
+/// machine.
 fn list(options: &Options, own: Option<&Path>) -> Result<u8, Failure> {
     let os_release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
     let folders = needs::search_path();

@@ -18,7 +18,7 @@ pub fn run(options: &Options, show: &Show) -> Result<u8, Failure> {
         sources::say_note(&source, &options.out);
     }
     let mut record = source.record;
-    // Findings follow from the results: an older record gets the rules of this version.
+    // Findings are derived from the results, so that the rules of this version also apply to older records.
     record.diagnosis = diagnose::diagnose(&record);
     redact(options, &mut record)?;
     let forms = &show.forms;

@@ -36,10 +36,10 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     let usable = chosen.len();
     let found = stat.pid.iter().map(|pid| Attached::find(*pid)).collect::<Result<Vec<Attached>, _>>();
     let attached = found.map_err(|error| Failure::Cannot(error.to_string()))?;
-    // perf's format contains nothing about the machine.
+    // perf's format has no information about the machine, so the machine is not inspected.
     let mut measuring = Measuring::of_command(options, true, !stat.perf())?;
     let found = (!stat.perf()).then_some(&measuring.found);
-    // Created after the guardian, which must outlive the processes terminated here.
+    // The guard is created after the guardian, which must outlive the processes that the guard terminates.
     let guard = Guard::prepared(None);
     let env = [guard.variable()];
     let words = attached.iter().flat_map(|process| process.argv.clone()).collect::<Vec<_>>();
@@ -80,7 +80,7 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
         let runs = Runs { done: vec![watched], refused: None, interrupted: None, looks: None };
         (runs, attached.iter().map(|process| process.cpus.len()).max().unwrap_or(1))
     };
-    // The guard exits while linespeed evaluates the results.
+    // This lets the guard exit while linespeed evaluates the results.
     guard.dismiss();
     let mut outcome = describe(&runs, &job, stat.runs(), usable.max(1));
     outcome.coverage.append(&mut probed.coverage);
@@ -113,7 +113,7 @@ fn probe_rounds(stat: &Stat) -> usize {
     if stat.runs() > 1 { stat.runs() as usize } else { probe::fewest_rounds() }
 }
 
-/// Runs the command with each change, discarding its output, after its normal run, which took `seconds`.
+/// After the normal run of the command, which took `seconds`, runs it again with each change, discarding its output.
 fn probe_command(
     job: &Job,
     options: &Options,

@@ -1,6 +1,6 @@
-//! Default options of the user: in `$XDG_CONFIG_HOME/linespeed/options`, one per line as on the command line, and in
-//! LINESPEED_OPTS. A line that begins with a command applies only to that command. The command line takes precedence. Under sudo the
-//! invoking user's file is read, except options that name files or programs.
+//! Default options of the user: in `$XDG_CONFIG_HOME/linespeed/options`, one per line as on the command line, and in LINESPEED_OPTS.
+//! A line that begins with a command applies only to that command. The command line takes precedence. Under sudo, the invoking
+//! user's file is read, but options that name files or programs are ignored.
 
 use std::any::TypeId;
 use std::ffi::OsString;
@@ -26,7 +26,7 @@ struct Default {
     own: bool,
 }
 
-/// The command line, extended by those options of the file and the variable that it neither contains nor contradicts.
+/// The command line, extended by those options from the file and the variable that it neither contains nor contradicts.
 pub fn complete(
     mut line: Vec<OsString>,
     given: &ArgMatches,
@@ -55,7 +55,7 @@ pub fn complete(
             return Err(refused(&format!("there is no option {flag}")));
         }
         let Some(arg) = find(taken_by) else { continue };
-        // Words after its values would be arguments, or a command to run.
+        // Words after the option's values would be arguments or a command to run.
         if let Some(more) = default.words.get(1 + most_values(&arg, first)) {
             return Err(refused(&format!("unexpected value {more} for {flag}")));
         }
@@ -87,7 +87,8 @@ pub fn complete(
     Ok(line)
 }
 
-/// The position for options of a command: after its name, which may also be the value of an earlier option.
+/// The position at which the options of a command are inserted: after the command's name, which may also occur earlier as the value
+/// of an option.
 fn position(line: &[OsString], name: &str, whole: &Command) -> usize {
     let is_command =
         |at: &usize| line[*at] == name && whole.clone().try_get_matches_from(&line[..*at]).is_ok();
@@ -96,7 +97,7 @@ fn position(line: &[OsString], name: &str, whole: &Command) -> usize {
 
 fn is_called(arg: &clap::Arg, flag: &str) -> bool {
     let long = arg.get_long().is_some_and(|long| flag.strip_prefix("--") == Some(long));
-    // The letter is followed by its value, not by another option.
+    // What follows the letter is the option's value, not another option.
     let short = |short: char| {
         let rest = flag.strip_prefix('-').and_then(|rest| rest.strip_prefix(short));
         rest.is_some_and(|rest| rest.is_empty() || arg.get_action().takes_values())

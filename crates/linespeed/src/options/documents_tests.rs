@@ -14,7 +14,7 @@ fn documents(folder: &Path, all: &mut Vec<PathBuf>) {
     }
 }
 
-/// The words of linespeed's commands in the code blocks of a document, each up to a comment, a pipe or a redirection.
+/// The words of each linespeed command in the code blocks of a document, up to a comment, a pipe or a redirection.
 fn commands(text: &str) -> Vec<Vec<String>> {
     let (mut all, mut fenced) = (Vec::new(), false);
     for line in text.replace("\\\n", " ").lines() {

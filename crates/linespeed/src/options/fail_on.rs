@@ -15,12 +15,12 @@ impl Measuring {
         FailOn::failing_level(&self.fail_on)
     }
 
-    /// The terms of a gate; `None` if not requested.
+    /// The conditions of a gate; `None` if no gate was requested.
     pub fn gate_terms(&self) -> Result<Option<Terms>, Failure> {
         FailOn::terms(&self.fail_on).map_err(Failure::usage)
     }
 
-    /// Rejects a gate report without a gate.
+    /// Rejects a file for the report of a gate if there is no gate.
     pub(super) fn check_junit(&self, junit: Option<&PathBuf>) -> Result<(), Failure> {
         match junit {
             Some(_) if self.fail_on.is_empty() => Err(Failure::usage(
@@ -30,7 +30,7 @@ impl Measuring {
         }
     }
 
-    /// Rejects terms that do not apply to the command.
+    /// Rejects conditions that do not apply to the command.
     pub(super) fn check_fail_on(&self, command: &str) -> Result<(), Failure> {
         FailOn::refused(&self.fail_on, command).map_or(Ok(()), |words| Err(Failure::usage(words)))
     }

@@ -21,7 +21,8 @@ pub struct Plan {
           conflicts_with_all = ["form", "all"])]
     pub tool: Option<String>,
     /// Run COMMAND as planned and unpinned, and compare
-    // The command itself rejects it together with a record or --as: clap's usage line would show the record.
+    // The command itself rejects this flag together with a record or `--as`, because clap's usage line would
+    // show the record.
     #[arg(long)]
     pub verify: bool,
     /// Rounds of --verify

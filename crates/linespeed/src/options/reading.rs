@@ -11,9 +11,9 @@ use super::taken::ALL;
 use super::{Options, defaults, is_taken};
 use crate::failure::Failure;
 
-/// The request on the command line.
+/// What the command line requests.
 pub enum Asked {
-    /// Help, or the version: a text for standard output.
+    /// The help or the version, as a text for standard output.
     Text(String),
     /// Something to do.
     Do(Box<Options>),
@@ -92,31 +92,40 @@ fn way_out(error: &clap::Error, command: Option<&str>, mut arguments: Vec<OsStri
     }
     if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) {
         let (is_path, word) = (word.contains(['/', '.']), quote_word(word));
-        return is_path
-            .then(|| format!("to run it: linespeed stat -- {word}; a record: linespeed show {word}"));
+        let is_mistyped = error.get(ContextKind::SuggestedSubcommand).is_some();
+        let record = if is_path { format!("; a record: linespeed show {word}") } else { String::new() };
+        return (is_path || !is_mistyped).then(|| format!("to run it: linespeed stat -- {word}{record}"));
     }
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return None };
-    let of_others = format!("{} {word}: ", command.unwrap_or_default());
-    if let Some(way_out) = OF_OTHERS.lines().find_map(|line| line.strip_prefix(&of_others)) {
-        return Some(way_out.to_owned());
-    }
-    if error.kind() != ErrorKind::UnknownArgument || word.starts_with('-') || command != Some("scale") {
-        return None;
-    }
-    let begin = arguments.iter().position(|argument| argument == "scale").unwrap_or(0) + 1;
-    let at = arguments.iter().skip(begin).position(|argument| argument == word.as_str())?;
-    let (way_out, added) = if experiment::recipes::BUILT_IN.iter().any(|(name, _)| name == word) {
-        ("to run the recipe", "--recipe")
-    } else {
-        ("put a command after --", "--")
+    let known = |word: &str| {
+        let of_others = format!("{} {word}: ", command.unwrap_or_default());
+        OF_OTHERS.lines().find_map(|line| Some(line.strip_prefix(&of_others)?.to_owned()))
     };
-    arguments.insert(begin + at, added.into());
+    let any = || known("*").filter(|_| !word.starts_with(['-', '<', '[']));
+    if let Some(way_out) = known(word).or_else(any) {
+        return Some(way_out);
+    }
+    let is_unknown = error.kind() == ErrorKind::UnknownArgument;
+    let command = command.filter(|name| is_unknown && matches!(*name, "scale" | "quiet"))?;
+    let words: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy()).collect();
+    let begin = words.iter().position(|word| word == command)? + 1;
+    let mut at = begin + words.iter().skip(begin).position(|known| known == word)?;
+    // A flag of the command that should follow `--`; the value of a flag is not a command.
+    if word.starts_with('-') {
+        at = (begin..at).rev().find(|at| !words[*at].starts_with('-') && !words[at - 1].starts_with("--"))?;
+    }
+    let is_recipe = command == "scale" && experiment::recipes::BUILT_IN.iter().any(|(name, _)| name == word);
+    let (way_out, added) = match is_recipe {
+        true => ("to run the recipe", "--recipe"),
+        false => ("put a command after --", "--"),
+    };
+    arguments.insert(at, added.into());
     let words = arguments.iter().skip(1).map(|argument| quote_word(&argument.to_string_lossy()));
     Some(format!("{way_out}: linespeed {}", words.collect::<Vec<_>>().join(" ")))
 }
 
-/// The text of each command's help besides its options: paragraphs, then sections with a heading that ends in a colon. Manual pages use the
-/// sections of `all` if the command has none with that heading.
+/// The text of each command's help, except its options: paragraphs, followed by sections, each with a heading that ends in a colon. Manual
+/// pages use the sections of `all` if the command has none with that heading.
 const HELP: &str = include_str!("help.md");
 
 /// A heading of a command's help, and its lines.
@@ -166,7 +175,7 @@ pub fn definition() -> clap::Command {
     // stat has no -a, because users of perf stat expect it to mean the whole system.
     let every_table = all.get_arguments().find(|arg| arg.get_id() == "all").cloned();
     let mut all = all.mut_subcommand("stat", |stat| stat.args(every_table.map(|arg| arg.short(None))));
-    // The commands have the shared flags only after this call.
+    // Only after this call do the commands have the shared flags.
     all.build();
     let names: Vec<String> = all.get_subcommands().map(|command| command.get_name().to_owned()).collect();
     names.iter().fold(all, |all, name| all.mut_subcommand(name, |command| hide_idle(command, name)))

@@ -1,4 +1,4 @@
-//! Options of the commands that read existing data: the machine, records, other tools' texts.
+//! Options of the commands that read existing data: the machine, records, or the output of other tools.
 
 use std::path::PathBuf;
 

@@ -51,7 +51,7 @@ const BETWEEN: &str = ":::";
 const MOST: usize = 8;
 
 impl Stat {
-    /// The commands, one or several. `fails_on`: whether a gate is requested.
+    /// The commands, one or several. `fails_on` means that a gate is requested.
     ///
     /// # Errors
     ///

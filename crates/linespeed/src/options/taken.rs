@@ -1,6 +1,6 @@
 //! Which of the global flags each command supports.
 
-/// Flags and the commands to which they apply, and names of groups of commands.
+/// Flags, each with the commands to which it applies, and names of groups of commands.
 const TABLE: &str = include_str!("taken.txt");
 
 fn rows() -> impl Iterator<Item = (&'static str, &'static str)> {

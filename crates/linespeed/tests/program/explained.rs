@@ -140,5 +140,5 @@ fn a_word_without_an_entry_leads_to_those_that_have_it() {
         }
     }
     assert!(hint("governer").contains("did you mean governor?"));
-    assert!(explain("warning").contains("a warning from 5 %"));
+    assert!(explain("warning").contains("a warning if it costs 5 %"));
 }

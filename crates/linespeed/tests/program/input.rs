@@ -147,7 +147,7 @@ fn a_file_that_is_no_record_is_named_for_what_it_is() {
     }
     let newer = whole.replacen("\"schema\": 1", "\"schema\": 99", 1);
     std::fs::write(&place, newer).unwrap();
-    show(&place).fails(3, &["a.json", "schema 99", "newer than this linespeed"]);
+    show(&place).fails(3, &["a.json", "schema 99", "newer than this version"]);
     std::fs::write(&place, "[".repeat(200_000)).unwrap();
     show(&place).fails(3, &["a.json"]);
 }

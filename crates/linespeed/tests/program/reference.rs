@@ -77,7 +77,7 @@ fn the_list_names_every_machine_and_each_is_a_record_that_says_where_its_figures
     ] {
         assert!(list.contains(name), "{list}");
         let text = said(&["reference", name, "--all"]);
-        in_order(&text, &["Imported results of", "Sources of the results", &format!("reference:{name}")]);
+        in_order(&text, &["Imported results from", "Sources of the results", &format!("reference:{name}")]);
         let record: Record =
             serde_json::from_str(&ran(["reference", name, "--json"]).succeeds().stdout).unwrap();
         let lines = ran(["reference", name, "--text"]).succeeds().stdout;
@@ -89,7 +89,7 @@ fn the_list_names_every_machine_and_each_is_a_record_that_says_where_its_figures
     }
     // The page names the line of each figure.
     let page = ran(["reference", "load-generator-196", "--html"]).succeeds().stdout;
-    assert!(page.contains("published figures, line 12") && page.contains("Contradictions"));
+    assert!(page.contains("published figures, line 12") && page.contains("Notes and contradictions"));
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn what_a_document_says_in_two_ways_stands_on_the_first_screen() {
     for (name, words) in texts {
         let text = said(&["show", &format!("reference:{name}")]);
         let screen = text.split("What costs speed").next().unwrap();
-        in_order(screen, &["Contradictions"]);
+        in_order(screen, &["Notes and contradictions"]);
         for word in words {
             assert!(screen.contains(word), "{name}: no {word:?} in {screen}");
         }

@@ -1,5 +1,5 @@
-//! The clock of the cores, as the processor counted it between two readings (ACPI CPPC), or as the driver reports it now
-//! (`scaling_cur_freq`).
+//! The clock of the cores, either counted by the processor between two readings (ACPI CPPC) or reported by the driver
+//! now (`scaling_cur_freq`).
 
 use machine::Root;
 use record::live::Clock;
@@ -7,10 +7,10 @@ use record::{CpuList, Summary};
 
 /// Maximum number of CPUs read, because each read may require a call to the firmware or an interrupt on the other CPU.
 const MOST_CPUS: usize = 16;
-/// Plausible core clocks, Hz: a source outside this range is broken.
+/// The range of plausible core clocks, Hz. A source that reports a clock outside this range is broken.
 const PLAUSIBLE: std::ops::RangeInclusive<f64> = 1e8..=1.2e10;
 
-/// One CPU's counters of CPPC: cycles at the reference clock, cycles delivered.
+/// The CPPC counters of one CPU: cycles of the reference clock, and delivered cycles.
 type Feedback = (u64, u64);
 
 /// One reading.

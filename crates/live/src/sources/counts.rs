@@ -1,8 +1,8 @@
-//! /proc/vmstat and /proc/schedstat: the kernel's counts for memory, and for waiting for a CPU.
+//! /proc/vmstat and /proc/schedstat: the kernel's counts of memory events, and of the time that threads wait for a CPU.
 
 use os::procfs::count_of;
 
-/// Lines of /proc/vmstat that become rates: their prefix and the name (linux/mm/vmstat.c).
+/// Lines of /proc/vmstat from which rates are computed: the prefix of each line, and the name of the rate (linux/mm/vmstat.c).
 const VMSTAT: [(&str, &str); 5] = [
     ("pgfault", "page-faults"),
     ("pgmajfault", "major-faults"),
@@ -11,13 +11,13 @@ const VMSTAT: [(&str, &str); 5] = [
     ("pswpin", "swapped-pages"),
 ];
 
-/// Events since boot in /proc/vmstat, by the names of the rates.
+/// Numbers of events since boot in /proc/vmstat, by the names of the rates.
 pub(crate) fn vmstat(text: &str) -> Vec<(&'static str, u64)> {
     VMSTAT.into_iter().filter_map(|(name, rate)| Some((rate, count_of(text, name)?))).collect()
 }
 
-/// The time for which threads were ready without a CPU, ns since boot, over all CPUs (Documentation/scheduler/sched-stats.rst: the eighth
-/// field of a CPU, in versions 15 to 17); `None` in another format.
+/// The total time for which threads were ready to run but had no CPU, over all CPUs, ns since boot
+/// (Documentation/scheduler/sched-stats.rst: the eighth field of a CPU, in versions 15 to 17); `None` in another format.
 pub(crate) fn run_queue_delay(text: &str) -> Option<u64> {
     let version: u32 = text.lines().next()?.strip_prefix("version ")?.trim().parse().ok()?;
     if !(15..=17).contains(&version) {

@@ -26,7 +26,7 @@ pub(crate) struct Stat {
     all: CpuTicks,
     /// The times of each online CPU.
     pub(crate) each: BTreeMap<u32, CpuTicks>,
-    /// Events since boot, by the names of the rates.
+    /// Numbers of events since boot, by the names of the rates.
     pub(crate) counts: Vec<(&'static str, u64)>,
     pub(crate) running: Option<u64>,
     pub(crate) blocked: Option<u64>,
@@ -57,8 +57,9 @@ impl Stat {
     }
 }
 
-/// The growth between two readings. A field that went backwards, as iowait may (proc_stat(5)), counts as unchanged. If CPUs went offline
-/// or online, only the growth of the others counts: the sum counts offline CPUs by a different clock, and a CPU's own times may restart.
+/// The increase between two readings. A field that went backwards, as iowait may (proc_stat(5)), counts as unchanged. If CPUs went
+/// offline or online, only the increase of the other CPUs counts, because the sum includes offline CPUs with times from another clock,
+/// and the times of a CPU may restart.
 pub(crate) fn grown(before: &Stat, after: &Stat) -> CpuTimes {
     let steady = before.each.keys().eq(after.each.keys())
         && before.each.values().zip(after.each.values()).all(|(before, after)| after.idle >= before.idle);

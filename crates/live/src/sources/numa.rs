@@ -10,7 +10,7 @@ use record::machine::Node;
 
 /// Smaller numbers of pages are insignificant.
 const LEAST: u64 = 100;
-/// Maximum numbers of processes whose pages are read and of threads of each, and maximum length of the text.
+/// Limits: the number of processes whose pages are read, the number of threads of each, and the length of the text.
 const MOST_PROCESSES: usize = 4;
 const MOST_THREADS: usize = 256;
 const MOST_TEXT: usize = 16 << 20;
@@ -19,7 +19,7 @@ const MOST_TEXT: usize = 16 << 20;
 const MOST_MEMORY: u64 = 4 << 30;
 const PAGE: u64 = 4096;
 
-/// Pages and accesses since boot, of all nodes.
+/// Numbers of pages and accesses since boot, over all nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Pages {
     /// Pages allocated on the node of the allocating CPU, and on another node (Documentation/admin-guide/numastat.rst).
@@ -55,7 +55,7 @@ impl Pages {
         self.taken.is_some()
     }
 
-    /// The shares from this reading to `now`; `None` if too little happened or a count went backwards.
+    /// The shares in the time from this reading to `now`; `None` if there were too few events or if a count went backwards.
     pub(crate) fn until(&self, now: &Self) -> Option<Remote> {
         let grown = |before: Option<(u64, u64)>, now: Option<(u64, u64)>| {
             let (before, now) = (before?, now?);
@@ -73,8 +73,8 @@ fn share(part: u64, all: u64) -> Option<f64> {
     (all >= LEAST).then(|| part as f64 / all as f64)
 }
 
-/// The share of these processes' pages on nodes where none of their threads last ran. `None` if this process may not read the data,
-/// or if the processes are too large.
+/// The share of these processes' pages on nodes where none of their threads last ran. `None` if this process may not read the data, or if
+/// the processes use too much memory.
 pub(crate) fn held(root: &Root, pids: &[i32], nodes: &[Node]) -> Option<f64> {
     let (mut here, mut there) = (0u64, 0u64);
     for pid in pids.iter().take(MOST_PROCESSES) {

@@ -1,4 +1,4 @@
-//! Throttling by CPU quotas of cgroups: `cpu.stat` of the groups with processes.
+//! Throttling by the CPU quotas of cgroups, from the `cpu.stat` of each group that has processes.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub(crate) fn are_shown(root: &Root) -> bool {
     Cgroups::read(root).folders("cpu").next().is_some()
 }
 
-/// The directories of the cgroups that have or had a quota, for which the kernel counts periods.
+/// The directories of the cgroups for which the kernel counts periods, because they have or had a quota.
 pub(crate) fn find_groups(root: &Root) -> Vec<String> {
     let own = Cgroups::read(root);
     let tops = [Version::V1, Version::V2].into_iter().filter_map(|version| own.top("cpu", version));
@@ -31,7 +31,7 @@ pub(crate) fn find_groups(root: &Root) -> Vec<String> {
     found
 }
 
-/// Counters of one group since its creation.
+/// The counters of one group since its creation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Counters {
     periods: u64,
@@ -44,7 +44,8 @@ struct Counters {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Quotas(BTreeMap<String, Counters>);
 
-/// `nr_periods`, `nr_throttled`, the time throttled; `usage_usec` of version 2.
+/// `nr_periods`, `nr_throttled` and the time for which the group was throttled; in cgroup v2, also
+/// `usage_usec`.
 fn parse(stat: &str) -> Option<Counters> {
     Some(Counters {
         periods: count_of(stat, "nr_periods")?,

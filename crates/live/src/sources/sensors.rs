@@ -1,4 +1,4 @@
-//! Sensor readings: temperature, fans, power, duration of thermal throttling.
+//! Sensor readings: temperature, fan speed, power, and the duration of thermal throttling.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ const MOST_SENSORS: usize = 64;
 const MOST_WATTS: f64 = 1e5;
 /// Maximum number of CPUs whose throttle counters are read.
 const MOST_CPUS: usize = 1024;
-/// Chips that do not concern the processor and are read over separate, slow buses.
+/// Chips that do not measure the processor and are read through separate, slow buses.
 const SLOW_CHIPS: [&str; 6] = ["nvme", "drivetemp", "jc42", "spd5118", "iwlwifi", "mlx5"];
 
 /// Counters since boot.
@@ -22,7 +22,7 @@ const SLOW_CHIPS: [&str; 6] = ["nvme", "drivetemp", "jc42", "spd5118", "iwlwifi"
 pub(crate) struct Heat {
     /// Time for which packages and cores were throttled, ms, by package and core.
     throttled_ms: BTreeMap<String, u64>,
-    /// Energy of packages, µJ, and the wrap-around of each, by zone.
+    /// The energy counter of each package, µJ, and the value at which it wraps around, by zone.
     energy_uj: BTreeMap<String, (u64, u64)>,
 }
 
@@ -61,7 +61,8 @@ impl Heat {
             .collect();
         if !joules.is_empty() {
             let watts = joules.iter().sum::<f64>() / seconds.max(1e-9);
-            // An unchanged counter was read twice between two updates. A counter that restarted looks as if it had wrapped around.
+            // A counter is unchanged if it was read twice between two updates. A counter that restarted looks as if it had wrapped
+            // around.
             sensors.watts =
                 Some(watts).filter(|watts| *watts > 0.0 && *watts <= MOST_WATTS).or(sensors.watts);
         }
@@ -74,7 +75,7 @@ pub(crate) fn has_fans_or_temperatures(root: &Root) -> bool {
     read_chips(root) != Sensors::default()
 }
 
-/// The highest value of each kind in hwmon.
+/// The highest value of each kind of sensor in hwmon.
 fn read_chips(root: &Root) -> Sensors {
     let mut sensors = Sensors::default();
     for chip in root.numbered("/sys/class/hwmon", "hwmon").iter().take(MOST_CHIPS) {

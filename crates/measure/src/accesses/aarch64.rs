@@ -15,7 +15,7 @@ pub(super) fn lost_in_calls() -> Registers {
     (0..=18).map(Registers::general).collect::<Registers>().and(Registers::FLAGS)
 }
 
-/// The first instruction of these bytes; `None` if there are too few.
+/// The first instruction in these bytes; `None` if there are too few.
 pub(super) fn decode(bytes: &[u8]) -> Option<Instruction> {
     let word = u32::from_le_bytes(bytes.get(..LENGTH)?.try_into().ok()?);
     let one = match field(word, 25, 4) {
@@ -35,7 +35,7 @@ fn register(word: u32, low: u32) -> u8 {
     field(word, low, 5) as u8
 }
 
-/// The input set of a general register; empty for XZR.
+/// The register set that contains one general register; empty for XZR.
 fn general(number: u8) -> Registers {
     if number == ZERO { Registers::default() } else { Registers::general(number) }
 }
@@ -221,7 +221,7 @@ fn of_registers(word: u32) -> Instruction {
     let (a, b, wide) = (register(word, 5), register(word, 16), bytes(word));
     let reads = general(a).and(general(b));
     let amount = field(word, 10, 6) as u8;
-    // Shifts other than to the left are rare.
+    // Shifts other than left shifts are rare.
     let shifted = (field(word, 22, 2) == 0 || amount == 0).then(|| source(b, wide, amount));
     let flags = bit(word, 29);
     match (word >> 21) & 0xff {
@@ -238,7 +238,7 @@ fn of_registers(word: u32) -> Instruction {
             let plain = |b: Source| computes(word, op, source(a, wide, 0), b, of == 3, reads);
             shifted.map_or_else(|| unknown(word, reads), plain)
         }
-        // ADD and SUB: with a shifted or an extended second register.
+        // ADD and SUB with a shifted or extended second register.
         of if of & 0xf8 == 0x58 => {
             let op = if bit(word, 30) { Op::Sub } else { Op::Add };
             if !bit(word, 21) {
@@ -330,14 +330,15 @@ fn of_floats(word: u32) -> Instruction {
     Instruction { reads: reads.and(vector(0)), ..plain(kind) }
 }
 
-/// The size of the elements of LD1, as a shift, by its field `dtype`.
+/// The element size of LD1, as a shift, for each value of its field `dtype`.
 const ELEMENTS: [u8; 16] = [0, 0, 0, 0, 2, 1, 1, 1, 1, 1, 2, 2, 0, 0, 0, 3];
 
-/// Instructions on vectors of a processor-dependent length (SVE). Only addresses from general registers are known, up to that length.
+/// Instructions on vectors of a processor-dependent length (SVE). Addresses are known only if they are computed from
+/// general-purpose registers; offsets in units of that length are ignored.
 fn of_scalable(word: u32) -> Instruction {
     let vector = |low: u32| Registers::vector(register(word, low));
     let (from, index) = (register(word, 5), register(word, 16));
-    // CNTD, INCD, ADDVL and similar change general registers by the unknown vector length.
+    // CNTD, INCD, ADDVL and similar change general-purpose registers by the unknown vector length.
     if word & 0xff20_e000 == 0x0420_e000 || word & 0xff20_f000 == 0x0420_5000 {
         return unknown(word, general(register(word, 0)).and(general(index)));
     }
@@ -471,7 +472,7 @@ fn of_memory(word: u32) -> Instruction {
             ..Instruction::default()
         };
     }
-    // Exclusive loads and stores, compare and swap; LDAR and STLR are plain.
+    // Exclusive loads and stores, and compare and swap. LDAR and STLR count as plain accesses.
     if word & 0x3f00_0000 == 0x0800_0000 {
         let is_plain = bit(word, 23) && !bit(word, 21);
         let reads = if fetches { Registers::default() } else { general(to) };

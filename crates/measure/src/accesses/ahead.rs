@@ -11,11 +11,11 @@ const MOST_READ: usize = 96;
 /// Maximum number of other functions whose code is read for one sample, normally and if calls are followed.
 const MOST_FETCHED: u32 = 3;
 const MOST_CALLED: u32 = 64;
-/// Maximum distance from the start of a function within which an instruction is searched for, bytes.
+/// Maximum distance between the start of a function and an instruction that is searched for in it, bytes.
 const FUNCTION: u64 = 512;
 /// The number of AArch64's link register.
 const LINK: usize = 30;
-/// Maximum number of general registers.
+/// Maximum number of general-purpose registers.
 const NUMBERS: usize = 32;
 
 /// The result of a comparison.
@@ -43,7 +43,7 @@ struct Stored {
 /// An emulated thread. `read` reads a given number of bytes of its memory if that is possible without blocking.
 pub(super) struct Ahead<'a, R> {
     code: &'a Code,
-    /// Code of another function that the thread reached, and the callback that reads code.
+    /// The code of another function that the thread has reached, and the callback that reads such code.
     other: Option<Code>,
     elsewhere: &'a mut dyn FnMut(u64) -> Option<Code>,
     fetched: u32,
@@ -77,7 +77,7 @@ pub(super) struct Step {
     pub(super) address: Option<u64>,
     /// Whether the operand's address was computed from memory that was read now.
     pub(super) is_now: bool,
-    /// Whether the instruction reads memory at an address computed from an earlier loaded value.
+    /// Whether the instruction reads memory at an address computed from a previously loaded value.
     pub(super) follows: bool,
 }
 
@@ -151,7 +151,7 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
         Some(Step { at, address, is_now, follows })
     }
 
-    /// The jump distance of an instruction; `None` if unknown.
+    /// The distance that the thread jumps after an instruction; `None` if unknown.
     fn flow(&mut self, one: &Instruction, end: u64) -> Option<Option<i64>> {
         match one.flow {
             Flow::Next => Some(None),
@@ -298,7 +298,7 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
         self.put(does.to, value, bytes, address.map(|at| (at, is_now)));
     }
 
-    /// Whether its result is computed from memory that was read now.
+    /// Whether the result of this instruction is computed from memory that was read now.
     fn is_of_now(&self, one: &Instruction) -> bool {
         self.is_now || one.reads.meets(self.of_now)
     }

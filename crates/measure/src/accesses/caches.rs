@@ -5,9 +5,9 @@ use record::Machine;
 use record::command_run::CurvePoint;
 use record::live::MemoryLevel;
 
-/// Size of the last-level cache if unknown, bytes.
+/// Assumed size of the last-level cache if it is unknown, bytes.
 const USUAL: u64 = 32 << 20;
-/// Memory does not fit in the cache if it is larger than its part of the cache by this factor.
+/// Memory does not fit in the cache if it is more than this many times as large as its part of the cache.
 const FAR: f64 = 1.25;
 /// Minimum number of accesses for a set to count as occupying part of the cache. Sets with fewer accesses occupy
 /// little, and their size cannot be estimated.
@@ -56,7 +56,7 @@ impl Caches {
     }
 
     /// The caches of a machine. The size of the last level is taken from the latency curve, because a virtual machine
-    /// reports a whole cache but has only a part of it.
+    /// reports the full size of a cache but can use only a part of it.
     pub(super) fn of(machine: &Machine, curve: &[CurvePoint]) -> Self {
         let last = machine.last_level();
         let mut all = Self { bytes: Vec::new(), ..Self::default() };
@@ -118,7 +118,8 @@ impl Caches {
         self.curve.last().map(|point| point.ns)
     }
 
-    /// The memory level that corresponds to this fit. Without a curve, the effective size of the last-level cache is unknown.
+    /// The level of the memory hierarchy for memory that fits in this cache. Without a curve, the effective size of the
+    /// last-level cache is unknown.
     pub(super) fn level(&self, fits: Fits) -> MemoryLevel {
         match fits {
             Fits::FirstCache | Fits::OwnCache => MemoryLevel::L2,
@@ -149,7 +150,7 @@ impl Caches {
     pub(super) fn fit(&self, number: usize, sets: &[Set]) -> Vec<Fits> {
         let cache = self.bytes.get(number).copied().unwrap_or(USUAL as f64);
         let part = part_of_each(&new_bytes(sets), cache).max(self.own);
-        // Rarely accessed memory is compared with the whole cache.
+        // Rarely accessed memory is compared with the full size of the cache.
         let has = |set: &Set| if set.counts() { part } else { cache };
         let fits = |set: &Set| match self.fits(set.bytes, number).min(self.fits(set.of_thread, number)) {
             Fits::LastCache if set.bytes > FAR * has(set) => Fits::Nothing,
@@ -209,8 +210,8 @@ fn new_bytes(sets: &[Set]) -> Vec<f64> {
     new
 }
 
-/// The part of a cache available to each large set: small sets leave unused space to the larger ones. If the total
-/// demand is at most [`FAR`] times the cache size, each set may use the whole cache.
+/// The part of a cache available to each large set: space that small sets do not use is left to the larger ones. If the
+/// total demand is at most [`FAR`] times the cache size, each set may use the whole cache.
 fn part_of_each(wanted: &[f64], cache: f64) -> f64 {
     if wanted.iter().sum::<f64>() <= FAR * cache {
         return cache;

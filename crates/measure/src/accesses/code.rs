@@ -64,7 +64,7 @@ impl Code {
     pub(super) fn read(pages: &Pages, ip: u64) -> Option<Self> {
         let page = os::mapping::base_page();
         let first = ip - ip % page;
-        // A return address on a stack may be any number.
+        // A value taken from a stack as a return address may be any number.
         let last = first.saturating_add(page);
         let start = ip.saturating_sub(BEFORE);
         let is_there = |at: u64| matches!(pages.at(at), Some(Mapped::Own | Mapped::Shared));
@@ -132,8 +132,8 @@ pub(super) struct Load {
     /// Whether the registers that form the load's address are unchanged since the load.
     pub(super) intact: bool,
     pub(super) atomic: bool,
-    /// Where recomputing the address must begin: an instruction before the load, and the registers set between it and
-    /// the sampled instruction.
+    /// The instruction before the load at which recomputing the address starts, and the registers set from there to the
+    /// sampled instruction.
     pub(super) replay: Option<(u64, Registers)>,
     /// Strides between successive addresses of the load.
     pub(super) strides: Strides,
@@ -159,7 +159,7 @@ pub(super) enum Waits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     Constant(u64),
-    /// A register when the function begins.
+    /// The value of a register at the beginning of the function.
     Argument(u8),
     /// A value on the stack, at this distance from the stack pointer at the call.
     Slot(i64),
@@ -170,7 +170,7 @@ pub(super) const STRIDES: u32 = 4;
 /// Maximum number of searches; if the strides are still unknown after that, no further searches are made.
 const SEARCHES: u32 = 16;
 
-/// How often a load continued in short strides for long, briefly, or not at all.
+/// How often a load continued in short strides for a long time, briefly, or not at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Strides {
     pub(super) short: u32,
@@ -187,7 +187,7 @@ impl Strides {
         (self.all() > 0).then_some(self.short > self.part + self.other)
     }
 
-    /// Whether the strides are short, regardless of their number.
+    /// Whether the strides are short, regardless of how long they continued.
     pub(super) fn steps(self) -> bool {
         self.short + self.part > self.other
     }
@@ -211,15 +211,15 @@ pub(super) struct Site {
     pub(super) load: Option<Load>,
     /// The instruction's own memory operand, if it differs from that of the load.
     pub(super) own: Option<Load>,
-    /// The reason why it waits, if not a load.
+    /// The reason why the instruction waits, if it does not wait for a load.
     pub(super) waits: Waits,
     /// Whether the instruction also waits for dependent floating-point operations.
     pub(super) chained: bool,
     /// Whether the instruction is in a loop that waits for another thread.
     pub(super) spins: bool,
-    /// Whether instructions around it flush lines from the caches.
+    /// Whether the surrounding instructions flush lines from the caches.
     pub(super) flushes: bool,
-    /// Whether a system call precedes it, and the origin of its number on x86.
+    /// Whether a system call precedes the instruction, and, on x86, the origin of the number of that call.
     pub(super) calls: bool,
     pub(super) number: Option<Origin>,
     /// Whether the instruction has a memory operand.
@@ -385,10 +385,10 @@ impl Listing {
         (load.or(of_branch.filter(|load| !load.atomic)), waits)
     }
 
-    /// The load, or the other reason, that an instruction waits for which needs these registers.
+    /// The load or other reason for which an instruction that needs these registers waits.
     fn attribute_inputs(&self, at: usize, needed: Registers) -> (Option<Load>, Waits) {
         let mut needed = needed.without(self.stack);
-        // Registers set since then, which invalidate addresses that use them.
+        // Registers set after the examined instruction; addresses that use them are no longer valid.
         let mut since = Registers::default();
         let (mut number, mut links, mut first) = (at, 0, None);
         let mut long = Waits::Computes;
@@ -436,7 +436,7 @@ impl Listing {
         (first, waits)
     }
 
-    /// Whether a system call directly precedes it.
+    /// Whether a system call directly precedes the code location.
     fn is_call_before(&self) -> bool {
         self.here.checked_sub(1).is_some_and(|before| self.all[before].1.kind == Kind::System)
     }
@@ -477,7 +477,7 @@ impl Listing {
         None
     }
 
-    /// Whether the operation also waits for the same operation in the previous iteration, as in a sequential sum.
+    /// Whether the operation also waits for the same operation in the previous iteration, as in a sum computed sequentially.
     fn is_chained(&self) -> bool {
         let of_floats = |number: usize| matches!(self.all[number].1.kind, Kind::Float | Kind::Long);
         [Some(self.here), self.before(self.here)].into_iter().flatten().any(|number| {
@@ -526,8 +526,8 @@ impl Listing {
         None
     }
 
-    /// Whether the load is in a loop that changes only its loaded values, and therefore waits until another thread
-    /// writes them.
+    /// Whether the load is in a loop that changes nothing but the values that it loads, and therefore waits until
+    /// another thread writes them.
     fn spins(&self) -> bool {
         let Some(round) = self.round() else { return self.all[self.here].1.kind == Kind::Spin };
         let set: Registers = round.iter().map(|one| one.sets).collect();

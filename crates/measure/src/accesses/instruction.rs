@@ -1,8 +1,8 @@
 //! The properties of an instruction, on any architecture: its memory operand, the registers that it reads and sets, and
 //! its result if addresses may depend on it.
 
-/// A set of registers, one bit each: general registers from bit 0 by their encoded numbers, vector registers from bit
-/// 32, and the flags at bit 64.
+/// A set of registers, one bit each: general-purpose registers from bit 0 by their encoded numbers, vector registers
+/// from bit 32, and the flags at bit 64.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Registers(u128);
 
@@ -118,7 +118,7 @@ pub(super) enum Test {
     Negative,
 }
 
-/// The reason why an instruction is slow, as far as relevant here.
+/// The reason why an instruction is slow; only reasons that matter here are listed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Kind {
     #[default]
@@ -145,18 +145,18 @@ pub(super) struct Memory {
     pub(super) bytes: u8,
     pub(super) reads: bool,
     pub(super) writes: bool,
-    /// Whether the instruction itself accesses memory sequentially, or accesses a whole vector.
+    /// Whether the instruction itself accesses memory sequentially, or accesses an entire vector.
     pub(super) order: Order,
 }
 
-/// The order of memory accesses, as far as a single instruction indicates it.
+/// The order of memory accesses, if a single instruction indicates it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Order {
     #[default]
     Unknown,
     /// String instructions.
     Sequential,
-    /// A vector access, mostly part of an array.
+    /// A vector access. Vectors are usually parts of arrays.
     Vector,
 }
 
@@ -214,7 +214,7 @@ pub(super) enum Source {
 }
 
 impl Source {
-    /// A whole register of this many bytes.
+    /// A full register of this many bytes.
     pub(super) fn register(number: u8, bytes: u8) -> Self {
         Self::Register { number, bytes, signed: false, shift: 0 }
     }
@@ -222,7 +222,7 @@ impl Source {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    /// Four bytes or more set the whole register; fewer leave the rest unchanged.
+    /// Four bytes or more set the full register; smaller writes leave the rest unchanged.
     Register(u8),
     Stored,
     /// Only the flags.

@@ -10,12 +10,12 @@ use super::code::Waits;
 use super::sighting::{Seen, Touch};
 use super::spread;
 
-/// Number of accesses from which a code location is judged separately.
+/// Minimum number of accesses for a code location to be evaluated separately.
 const OWN: usize = 16;
 /// The owner number of memory shared by several processes: related programs map it at the same addresses.
 const OF_SEVERAL: i32 = 0;
 
-/// An access, and its key.
+/// An access, with the key by which accesses are grouped.
 #[derive(Clone, Copy, Debug)]
 struct Placed {
     /// The cache, the owner of the memory, and which of the sample's two instructions accesses it. Accesses to the same
@@ -32,7 +32,7 @@ fn owner(one: &Seen, touch: &Touch) -> i32 {
     if touch.shared { OF_SEVERAL } else { one.pid }
 }
 
-/// The level of the memory that samples access, by sample number: whether it fits the caches, and its size.
+/// The level of the memory that samples access, by sample number: whether it fits in the caches, and its size.
 fn places(all: &[Seen], caches: &Caches) -> Vec<Option<(Touch, Fits)>> {
     let mut placed: Vec<Placed> = Vec::new();
     for (number, one) in all.iter().enumerate() {
@@ -59,8 +59,8 @@ fn places(all: &[Seen], caches: &Caches) -> Vec<Option<(Touch, Fits)>> {
         }
         let cache = of_cache.first().map_or(0, |one| one.of.0);
         let mut put = |one: &Placed, fits: Fits| {
-            // The awaited memory takes precedence over the instruction's own operand, unless the latter is farther
-            // away.
+            // The awaited memory takes precedence over the instruction's own operand, unless that operand is in a more
+            // distant level.
             let place = &mut places[one.number];
             if place.is_none_or(|(_, known)| fits > known) {
                 *place = Some((one.touch, fits));
@@ -158,7 +158,7 @@ fn hold<'a>(all: &'a [Seen], caches: &Caches) -> Vec<Judged<'a>> {
     all.iter().zip(places).map(judged).collect()
 }
 
-/// Evaluates the samples selected by `of`; the memory of the others occupies its part of the caches.
+/// Evaluates the samples selected by `of`; the memory of the other samples still occupies its part of the caches.
 pub(super) fn judge(all: &[Seen], of: impl Fn(&Seen) -> bool, lost: u64, caches: &Caches) -> Sampled {
     let mut all = hold(all, caches);
     all.retain(|one| of(one.seen));
@@ -187,7 +187,7 @@ pub(super) fn judge(all: &[Seen], of: impl Fn(&Seen) -> bool, lost: u64, caches:
         share(count(&|one| waits(one) && !one.seen.flushed))
     };
     let (last_cache, own_cache) = (cached(Fits::LastCache), cached(Fits::OwnCache));
-    // The most frequent level; farther levels cost more.
+    // The farthest level with at least half as many samples as the most frequent level, because farther levels cost more.
     let main =
         [(far.count, Fits::Nothing), (last_cache.count, Fits::LastCache), (own_cache.count, Fits::OwnCache)];
     let most = main.iter().map(|(count, _)| *count).max().unwrap_or(0);

@@ -38,8 +38,8 @@ fn number(mut origin: Origin, sample: &Sample, mut code: impl FnMut(u64) -> Opti
     None
 }
 
-/// The purpose of a sample in the kernel; `None` if unknown. `link`: the name of a file that its process has open;
-/// `code`: the code of its process at an address.
+/// The purpose of a sample in the kernel; `None` if unknown. `link` returns the name of a file that the sampled process
+/// has open; `code` returns its code at an address.
 pub(super) fn kind(
     site: &Site,
     sample: &Sample,

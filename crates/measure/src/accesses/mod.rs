@@ -50,7 +50,7 @@ const MOST_MAPPED: usize = 65_536;
 /// Maximum number of processes with a known parent, and maximum number of steps up the process tree.
 const MOST_PARENTS: usize = 65_536;
 const MOST_STEPS: usize = 64;
-/// Maximum number of other processes judged separately.
+/// Maximum number of other processes evaluated separately.
 const MOST_OTHERS: usize = 3;
 /// Maximum number of threads sampled at a time.
 const MOST_THREADS: usize = 64;
@@ -62,7 +62,7 @@ pub(crate) const TAKE: Duration = Duration::from_millis(50);
 
 const WHAT: &str = "memory access samples";
 
-/// The machine's known caches and memory, for evaluating samples.
+/// The data on the machine's caches and memory with which samples are evaluated.
 #[derive(Clone, Copy, Debug)]
 pub struct Hierarchy<'a> {
     /// The machine, with its advertised caches.
@@ -104,7 +104,7 @@ pub struct Accesses {
     nodes: HashMap<u32, u32>,
     /// The sampled threads, if sampling whole CPUs is not permitted.
     threads: Option<BTreeSet<i32>>,
-    /// The reason why nothing, or not everything requested, is sampled.
+    /// The reason why sampling is impossible or incomplete.
     coverage: Option<Coverage>,
 }
 
@@ -200,7 +200,7 @@ impl Accesses {
             if threads.insert(*tid) {
                 self.coverage = match sampler.add_thread(*tid) {
                     Ok(()) => Some(Coverage::measured(WHAT)),
-                    // If some threads end meanwhile or exceed the limit, the others suffice.
+                    // Some threads may end in the meantime or exceed the limit; sampling the others is sufficient.
                     Err(_) if !sampler.is_empty() => continue,
                     Err(why) => Some(why.into_impossible(WHAT)),
                 };
@@ -321,7 +321,7 @@ impl Accesses {
     }
 
     /// The result of the samples from the last interval of this length (or from a longer time if the interval is
-    /// short), for these processes or for all.
+    /// short), for these processes or for all processes.
     pub fn of_interval(&mut self, length: Duration, pids: Option<&[i32]>) -> Option<Sampled> {
         self.sampler.as_ref()?;
         self.take();

@@ -8,7 +8,7 @@ use super::instruction::{Order, Registers};
 use crate::counters::Sample;
 
 /// Prefetchers follow strides of up to half a 4 KiB page (Intel, 64-ia-32 Optimization Reference Manual, "Data
-/// Prefetching"): successive addresses of a load closer than this are prefetched.
+/// Prefetching"): if successive addresses of a load are closer together than this, they are prefetched.
 const STRIDE: u64 = 2048;
 /// Maximum number of instructions emulated for a sample, and for a sample from which the strides of a load are learned.
 const MOST: u32 = 192;
@@ -19,7 +19,7 @@ const STACK_ABOVE: u64 = 16 << 10;
 /// A load that continues in short strides for this many iterations accesses memory in order. Shorter runs, such as the
 /// keys of a tree node, may be at any address.
 const RUN: u32 = 64;
-/// The equivalent limit in bytes.
+/// The same limit, expressed in bytes.
 const RUN_BYTES: u64 = 512;
 
 /// A sample.
@@ -90,7 +90,8 @@ pub(super) fn see(
     elsewhere: &mut dyn FnMut(u64) -> Option<Code>,
 ) -> Seen {
     let stack = register(sample, site.stack()).unwrap_or(0);
-    // Addresses relative to the stack or to a frame on it; other memory may follow a thread's stack directly.
+    // Whether an address is on the stack: it must be relative to the stack pointer or frame pointer and close to the
+    // stack pointer, because other memory may directly follow a thread's stack.
     let frames = Registers::general(site.stack()).and(Registers::general(site.frame()));
     let is_near = |load: &Load, address: u64| {
         let of_frame = load.memory.at.is_some_and(|at| at.registers().meets(frames));
@@ -220,8 +221,8 @@ fn again<'a>(
     Some(Found { address: step.address?, is_had: false, is_now: step.is_now })
 }
 
-/// The address of a load when the thread reaches it again, through all functions that it calls or only through those that contain
-/// the load.
+/// The address of a load when the thread reaches it again, by following either all functions that it calls or only
+/// those that contain the load.
 fn next_address<'a>(
     sample: &Sample,
     code: (&'a Code, &'a mut dyn FnMut(u64) -> Option<Code>),
@@ -239,13 +240,15 @@ fn next_address<'a>(
     let (mut rounds, mut steps, mut last_round, learns) = (0, 0, 0, strides.are_open());
     let (most, far) = if learns { (RUN, MOST_LEARNING) } else { (1, MOST) };
     // If the end of the loop is unknown, its strides so far are assumed to continue.
-    let mut in_short = None;
+    let (mut in_short, mut limit) = (None, None);
     while rounds < most
         && in_short != Some(false)
         && steps < far
         && let Some(step) = ahead.step()
     {
         steps += 1;
+        // Beyond the limit, the thread may be emulated in the wrong loop.
+        limit = limit.or_else(|| ahead.is_at_limit().then_some(steps));
         let of_step = step.address.map(|address| found(address, step.is_now));
         follows = follows.or(of_step.filter(|_| step.follows));
         if step.at != load.at {
@@ -276,11 +279,12 @@ fn next_address<'a>(
     }
     if learns {
         // The load is still in the loop, or an unknown address ended the search.
+        let seen = limit.unwrap_or(steps);
         let goes_on = covered >= RUN_BYTES
             || rounds >= most
             || (!lost
                 && (steps >= far || ahead.is_at_limit())
-                && steps - last_round <= 4 * (steps / rounds.max(1)));
+                && seen.saturating_sub(last_round) <= 4 * (seen / rounds.max(1)));
         match in_short {
             Some(true) if goes_on => strides.short += 1,
             Some(false) if covered >= RUN_BYTES => strides.short += 1,

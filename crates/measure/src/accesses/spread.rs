@@ -17,8 +17,8 @@ const HOT: usize = 4;
 /// Minimum number of addresses for a result.
 const LEAST: usize = 8;
 
-/// Block size, and maximum ratio of pairs in a block to pairs in a line, for a few distant lines. If some lines of a
-/// large memory are accessed often, the ratio is much larger.
+/// Block size, and maximum ratio of pairs in a block to pairs in a line, for a few distant lines. If some lines in a
+/// large memory area are accessed often, the ratio is much larger.
 const AROUND: u32 = 16;
 const MORE: f64 = 4.0;
 
@@ -54,7 +54,9 @@ pub(super) fn of(addresses: &[u64]) -> (f64, Vec<bool>) {
         return (pairs / met * bytes, cold);
     }
     let all = BLOCKS.map(of_blocks);
-    let known = all.iter().find(|(met, _)| *met >= MET).map(|(met, bytes)| pairs / met * bytes);
+    // A block that contains nearly all of a few addresses may be much larger than their memory.
+    let least_met = MET.min(pairs / 8.0);
+    let known = all.iter().find(|(met, _)| *met >= least_met).map(|(met, bytes)| pairs / met * bytes);
     // If hardly any pairs share even the largest block, the result is a lower bound.
     let least = |(met, bytes): &(f64, f64)| pairs / (met + 1.0) * bytes;
     (known.or(all.last().map(least)).unwrap_or(0.0), cold)
@@ -84,6 +86,21 @@ mod tests {
             let bytes = of(&evenly(count, mib)).0 / f64::from(1 << 20);
             let ratio = bytes / mib as f64;
             assert!((0.4..2.0).contains(&ratio), "{count} of {mib} MiB: {bytes}");
+        }
+    }
+
+    #[test]
+    fn few_addresses_in_little_memory_are_not_a_whole_block() {
+        for seed in 0..2000 {
+            let bytes = of(&chosen(8 + seed % 24, 1, seed * 0x9e37_79b9)).0;
+            assert!(bytes < 3.0 * f64::from(1 << 20), "{seed}: {bytes}");
+        }
+        let mean = |count: u64| {
+            let all: Vec<f64> = (0..500).map(|seed| of(&chosen(count, 1, seed * 0x9e37_79b9)).0).collect();
+            all.iter().sum::<f64>() / all.len() as f64 / f64::from(1 << 20)
+        };
+        for count in [10, 15, 20, 30] {
+            assert!((0.7..1.5).contains(&mean(count)), "{count}: {}", mean(count));
         }
     }
 

@@ -30,17 +30,17 @@ pub(super) fn lost_in_calls() -> Registers {
 }
 
 thread_local! {
-    /// Shared by all decoding because it reuses its memory between instructions.
+    /// All decoding shares this value, because it reuses its memory between instructions.
     static FACTORY: RefCell<InstructionInfoFactory> = RefCell::new(InstructionInfoFactory::new());
 }
 
-/// The length of the first instruction of these bytes; `None` if there is none.
+/// The length of the first instruction in these bytes; `None` if there is none.
 pub(super) fn length(bytes: &[u8]) -> Option<usize> {
     let one = Decoder::new(64, &bytes[..bytes.len().min(LONGEST)], DecoderOptions::NONE).decode();
     (!one.is_invalid()).then(|| one.len())
 }
 
-/// The first instruction of these bytes; `None` if there is none or it is incomplete.
+/// The first instruction in these bytes; `None` if there is none or it is incomplete.
 pub(super) fn decode(bytes: &[u8]) -> Option<Instruction> {
     let bytes = &bytes[..bytes.len().min(LONGEST)];
     let one = Decoder::new(64, bytes, DecoderOptions::NONE).decode();
@@ -91,7 +91,7 @@ fn is_written(access: OpAccess) -> bool {
     matches!(access, Write | CondWrite | ReadWrite | ReadCondWrite)
 }
 
-/// The number of a general register or of the register that contains this part.
+/// The number of a general register, or of the general register of which this register is a part.
 fn general(register: Register) -> Option<u8> {
     let full = register.full_register();
     full.is_gpr64().then(|| full.number() as u8)
@@ -258,7 +258,8 @@ fn target(one: &iced_x86::Instruction) -> Option<(Target, u8)> {
     }
 }
 
-/// The result of an instruction in general registers and memory, if it is an operation used to compute addresses.
+/// The operation by which an instruction computes its result from general-purpose registers and memory; `None` if addresses are not
+/// computed with such operations.
 fn operation(one: &iced_x86::Instruction) -> Option<Operation> {
     use Mnemonic as M;
     let nothing = Source::Constant(0);
@@ -270,7 +271,7 @@ fn operation(one: &iced_x86::Instruction) -> Option<Operation> {
         _ => target(one)?,
     };
     let first = || source(one, 0, false);
-    // With three operands, the first is only a target.
+    // If there are three operands, the first is only a target.
     let before_last = || source(one, one.op_count().checked_sub(2)?, false);
     let last = || source(one, one.op_count().checked_sub(1)?, signed);
     let (op, a, b) = match one.mnemonic() {

@@ -1,4 +1,4 @@
-//! Observes running processes for a time. Nothing is started, stopped or changed, and only /proc is read.
+//! Observes running processes for a limited time. Nothing is started, stopped or changed, and only /proc is read.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -105,7 +105,7 @@ struct Watched {
     first: Account,
     last: Account,
     there: bool,
-    /// The initial totals of the process and its descendants, including ended ones, if these are needed.
+    /// The initial totals of the process and its descendants, including those that have ended; `None` if these totals are not needed.
     of_tree: Option<(u64, u64)>,
 }
 

@@ -63,8 +63,8 @@ pub struct Run {
     pub around: Option<Around>,
     /// The core clock during the run, Hz, and the source of this value.
     pub clock: Option<(f64, &'static str)>,
-    /// Whether the reported peak memory is its own. The kernel also counts memory of linespeed, which the process had
-    /// before its program started.
+    /// Whether the reported peak memory is the command's own. The kernel also counts the memory of linespeed, which the
+    /// process used before its program started.
     pub rss_known: bool,
     /// Results of samples in user mode; `None` if none were taken.
     pub sampled: Option<Sampled>,
@@ -218,7 +218,7 @@ fn refusals(counters: &Counters) -> Vec<(&'static str, Text)> {
 }
 
 /// The clock from the best available source: the PMU, the kernel, or (for runs long enough to be sampled) a chain of adds right after the
-/// end of the run. That chain shows the clock of linespeed's own core rather than the command's core.
+/// end of the run. The chain shows the clock of linespeed's own core rather than that of the command's core.
 fn clock(reading: &Reading, cpufreq: Option<f64>, samples: u64) -> Option<(f64, &'static str)> {
     let counted = reading.get("cycles").zip(reading.get("task-clock"));
     if let Some((cycles, time)) = counted

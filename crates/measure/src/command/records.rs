@@ -16,7 +16,7 @@ use os::child::Exit;
 const WORKLOAD: &str = "command";
 /// Maximum number of threads listed separately in a record; the others are summed.
 const MOST_THREADS: usize = 32;
-/// Number of samples from which the share of idle samples estimates the idle time to within 10 %.
+/// Minimum number of samples for estimating the idle time to within 10 % from the share of idle samples.
 const ENOUGH_LOOKS: u64 = 20;
 
 /// The number of processes other than the specified processes.
@@ -28,10 +28,10 @@ fn below(run: &Run) -> u64 {
     pids.iter().filter(|pid| !run.attached.contains(pid)).count() as u64
 }
 
-/// Unsampled threads are reported if they used more than this share of a command's CPU time. Less may be missed between
-/// a thread's last sample and its end.
+/// Unsampled threads are reported if they used more than this share of a command's CPU time. A smaller share may be
+/// missed between a thread's last sample and its end.
 const UNSEEN: f64 = 0.1;
-/// Minimum CPU seconds: below this, the time between a thread's last sample and its end can exceed that share.
+/// Minimum CPU time of a command, s. For less CPU time, the time between a thread's last sample and its end can exceed that share.
 const LEAST_USED: f64 = 0.2;
 
 /// A value of one run.
@@ -47,8 +47,8 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Converts these to results of the workload with this name and this number (from 1) among several alternating
-    /// commands.
+    /// Labels these as results of the workload with this name, which is number `turn` (from 1) of several commands that
+    /// run alternately.
     pub fn in_turn(mut self, workload: &str, turn: usize) -> Self {
         for m in &mut self.measurements {
             m.labels = std::mem::take(&mut m.labels).with_label(Label::Workload, workload);
@@ -88,7 +88,7 @@ fn times(run: &Run) -> Times {
     // ours.
     let alone = run.seen.most_threads <= 1 && run.seen.threads.len() == 1;
     let runnable = if alone { runnable.min((wall - user - system).max(0.0)) } else { runnable };
-    // Exact for one thread. For several threads, it is only a lower bound, and samples are more accurate.
+    // For one thread, this is exact. For several threads, it is only a lower bound, and samples are more accurate.
     let least = (wall - user - system - runnable).max(0.0);
     let looked = run.seen.looks.all >= ENOUGH_LOOKS && run.seen.most_threads > 1;
     let idle = if looked { wall * run.seen.looks.idle as f64 / run.seen.looks.all as f64 } else { 0.0 };
@@ -158,8 +158,8 @@ pub fn figures(runs: &[Run], job: &Job, cpus: usize) -> Figures {
     figures
 }
 
-/// Minimum CPU seconds for separating user from kernel time. Most kernels separate them by the mode at each timer
-/// tick, 100 to 1,000 times per second; in a shorter time, each tick weighs too much.
+/// Minimum CPU seconds for separating user from kernel time. Most kernels separate them by the mode at each timer tick,
+/// 100 to 1,000 times per second; in a run with less CPU time, each tick has too much weight.
 const FEW_TICKS: f64 = 0.1;
 const SAMPLED_BY_FEW_TICKS: Template = Template::new(
     "stat-few-ticks",
@@ -320,8 +320,7 @@ fn has(figures: &Figures, event: &str) -> bool {
     figures.measurements.iter().any(|m| m.labels.word(Label::Event) == Some(event))
 }
 
-/// Adds migrations from the kernel's counts of each thread, if they were not counted otherwise and all threads were
-/// sampled.
+/// Adds migrations from the kernel's count for each thread, if no counter counted them and all threads were sampled.
 fn moved(runs: &[Run], figures: &mut Figures) {
     const EVENT: &str = "cpu-migrations";
     if has(figures, EVENT) {

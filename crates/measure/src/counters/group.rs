@@ -1,5 +1,5 @@
-//! Opens events in groups, with fallbacks: only user mode if counting the kernel is refused, single events if a group
-//! does not fit, the remaining events if one is missing.
+//! Opens events in groups, with fallbacks: it counts only user mode if counting the kernel is refused, opens single
+//! events if a group does not fit, and opens the remaining events if one is missing.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -78,7 +78,8 @@ impl Group {
 
     /// Adds its values to `tally`.
     pub(super) fn read(&self, tally: &mut Tally) {
-        // Count of members, enabled, running, then the members in the order in which they were opened.
+        // The number of members, the enabled and running times, and then the counts of the members in the order in
+        // which they were opened.
         let mut words = [0u64; 3 + MOST];
         let Some((_, leader)) = self.members.first() else { return };
         let got = read_retrying(leader, &mut words);

@@ -66,8 +66,8 @@ impl Counters {
     /// Opens as many events of `set` as possible for `target`; [`Counters::refused`] lists the others.
     ///
     /// Each event costs some microseconds in the kernel. If no other counters are active on the machine, the first
-    /// event of a thread or process costs some milliseconds more, because the kernel patches its scheduler. It reverts
-    /// the patch one second after the last event is closed.
+    /// event of a thread or process costs some milliseconds more, because the kernel patches its scheduler. The kernel
+    /// reverts the patch one second after the last event is closed.
     pub fn open(target: Target, set: Set) -> Counters {
         Self::open_mode(target, set, false)
     }

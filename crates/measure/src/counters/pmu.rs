@@ -49,7 +49,7 @@ pub(super) fn unit(root: &Root, name: &str) -> Option<Pmu> {
     let folder = format!("{DEVICES}/{name}");
     let kind = root.number(&format!("{folder}/type"))?;
     let cpus = root.cpu_list(&format!("{folder}/cpus"));
-    // A kind of core without an online CPU counts nothing.
+    // The PMU of a kind of core without an online CPU counts nothing.
     if cpus.as_ref().is_some_and(CpuList::is_empty) {
         return None;
     }

@@ -24,7 +24,7 @@ impl Count {
     /// zero.
     fn scale(row: &Row) -> Option<Self> {
         let &Row { event, raw, enabled: enabled_ns, running: running_ns, user_only } = row;
-        // Always on except for rounding: exact counts remain exact.
+        // If the event was always on a counter, the count is not scaled, so that exact counts remain exact.
         let exact = running_ns >= enabled_ns;
         let value = raw as f64 * if exact { 1.0 } else { enabled_ns as f64 / running_ns as f64 };
         (running_ns > 0).then_some(Self { event, value, raw, enabled_ns, running_ns, user_only })
@@ -43,7 +43,7 @@ pub struct Reading {
     pub counts: Vec<Count>,
     /// Open events that were never on a counter and therefore have no result, each with the reason.
     pub not_counted: Vec<(&'static str, Text)>,
-    /// The source of both fields, including the times of events that were not counted.
+    /// The values from which both fields are computed, including the times of events that were not counted.
     rows: Vec<Row>,
 }
 

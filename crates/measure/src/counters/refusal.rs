@@ -36,7 +36,7 @@ pub(super) struct Surroundings {
     pub no_call: bool,
 }
 
-/// The scope of counting, as far as the wording depends on it.
+/// The scope of counting; only differences that affect the wording are distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
     /// The calling thread.
@@ -157,7 +157,7 @@ impl Surroundings {
                 };
                 Unavailable::new(denied).with_remedy(text!(
                     "counters-allow-in-container",
-                    "in a container: allow perf_event_open, as with --cap-add PERFMON"
+                    "in a container: allow perf_event_open, for example with --cap-add PERFMON"
                 ))
             }
         }

@@ -63,7 +63,7 @@ const PLACES: [usize; REGISTERS] = {
     places
 };
 
-/// A sample of a CPU's user mode.
+/// A sample taken on a CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sample {
     /// The PID, in this process's PID namespace.
@@ -81,12 +81,12 @@ pub(crate) struct Sample {
     pub(crate) in_kernel: bool,
     /// The registers at the time of the sample.
     pub(crate) registers: [u64; REGISTERS],
-    /// A copy of its stack, from the stack pointer on.
+    /// A copy of the thread's stack, beginning at the stack pointer.
     pub(crate) stack: Vec<u8>,
 }
 
 impl Sample {
-    /// This many bytes of its stack; `None` outside the copied part. `pointer`: the stack pointer.
+    /// This many bytes of the thread's stack; `None` outside the copied part. `pointer`: the stack pointer.
     pub(crate) fn on_stack(&self, pointer: u64, address: u64, bytes: u8) -> Option<u64> {
         let from = usize::try_from(address.checked_sub(pointer)?).ok()?;
         let mut value = [0; 8];
@@ -112,7 +112,7 @@ pub(crate) enum Noted {
 /// Samples some CPUs or threads until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Sampler {
-    /// Attributes with and without the kernel; the former are used if allowed.
+    /// Attributes for sampling with and without the kernel; the kernel is included if that is allowed.
     attrs: [SampleAttr; 2],
     rings: Vec<(Whose<'static>, Ring)>,
 }

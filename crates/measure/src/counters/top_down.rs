@@ -45,7 +45,7 @@ pub(super) enum Method {
     Bubbles { total: f64, recovery: f64 },
     /// AMD's dispatch slots; `width`: slots per cycle.
     Dispatch { width: f64 },
-    /// Arm's slots: slots per cycle, and whether a stall event counts one slot too many each cycle (see
+    /// Arm's slots: slots per cycle, and whether a stall event counts one slot too many in each cycle (see
     /// [`COUNTS_CYCLES`]).
     Slots { width: f64, minus_cycles: bool },
     /// Kunpeng 920: slots per cycle.
@@ -81,7 +81,7 @@ pub(super) struct Plan {
     pub groups: Vec<Vec<Planned>>,
 }
 
-/// The vendor of the processor, as far as it determines the events.
+/// The vendor of the processor, with the details that determine the events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Identity {
     /// AMD's family and model.
@@ -93,7 +93,7 @@ pub(super) enum Identity {
 }
 
 /// Neoverse N2 and V2: with the slot width 5 reported by their first revisions, `stall_slot` and `stall_slot_frontend`
-/// count one too many each cycle (`pmu-events/arch/arm64/arm/neoverse-n2-v2/metrics.json`).
+/// count one slot too many in each cycle (`pmu-events/arch/arm64/arm/neoverse-n2-v2/metrics.json`).
 const COUNTS_CYCLES: [(u32, u32); 3] = [(0x41, 0xd49), (0x41, 0xd4f), (0x6d, 0xd49)];
 /// Kunpeng 920 cores (TSV110), which are four slots wide.
 const TSV110: (u32, u32) = (0x48, 0xd01);

@@ -1,5 +1,5 @@
-//! Counters of whole CPUs: instructions per cycle and top-down analysis of everything that runs there, or of the tasks
-//! of one cgroup.
+//! CPU-wide counters: instructions per cycle and top-down analysis of everything that runs on the CPUs, or only of the
+//! tasks in one cgroup.
 
 use std::collections::BTreeMap;
 use std::fs::File;

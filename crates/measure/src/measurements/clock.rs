@@ -32,7 +32,7 @@ const BURST_SECONDS: f64 = 400e-6;
 /// Minimum number of samples for an interval.
 const LEAST: usize = 6;
 
-/// Extra time for sampling on a CPU so busy that hardly any sample is undisturbed.
+/// Extra time for sampling on a CPU that is so busy that hardly any sample is undisturbed.
 const OVERTIME: Duration = Duration::from_millis(200);
 
 /// The samples of one CPU.
@@ -212,7 +212,7 @@ fn summarize(cpu: u32, active: &str, vector: &str, mut taken: Taken) -> Measurem
         if apart > AGREEMENT {
             let disagree = text!(
                 "clock-chains-disagree",
-                "clock {adds} by additions, {multiplies} by multiplications: they should agree within {agreement}",
+                "additions show a clock of {adds}, but multiplications show {multiplies}; the two should agree within {agreement}",
                 adds = Value::Figure(m.summary.median, "Hz"),
                 multiplies = Value::Figure(second, "Hz"),
                 agreement = Value::Share(AGREEMENT)

@@ -35,7 +35,7 @@ const TARGET: f64 = 0.05;
 /// Time per pair for both methods together, s.
 const PAIR_SECONDS: f64 = 1e-3;
 
-/// Maximum number of CPUs of which all pairs are measured on request.
+/// Maximum number of CPUs for which all pairs can be measured on request.
 const MOST_CPUS: usize = 256;
 
 /// One-time cost of starting the threads and raising both CPUs' clocks, s.
@@ -71,11 +71,6 @@ fn is_deep(depth: Depth, cpus: usize) -> bool {
     depth == Depth::Full && cpus <= 64
 }
 
-/// The planned time of a pair: less than the maximum, so that there is time for occasional slow migrations to its CPUs.
-fn pair_time(depth: Depth, cpus: usize) -> Duration {
-    Duration::from_secs_f64(PAIR_SECONDS * if is_deep(depth, cpus) { 3.6 } else { 0.85 })
-}
-
 pub(crate) const CORE_TO_CORE: Measure = Measure {
     name: NAME,
     metrics: &[metrics::CORE_TO_CORE_LATENCY],
@@ -108,7 +103,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     let done = std::thread::scope(|scope| {
         let thread = |name: &str| std::thread::Builder::new().name(format!("linespeed/{name}"));
         let partner = thread("partner").spawn_scoped(scope, || mailbox.run_partner()).is_ok();
-        // Always dropped at the end, which ends the partner.
+        // The driver is always dropped at the end, which ends the partner.
         let mut driver = Driver::new(mailbox, hypervisor, terms.limit);
         let drive = move || partner.then(|| measure_all(inside, planned, terms, pages, &mut driver));
         let driver = thread("driver").spawn_scoped(scope, drive).ok();
@@ -122,8 +117,10 @@ fn run(context: &mut Context) -> Result<(), Halt> {
 fn choose_terms(context: &Context, pairs: usize) -> Terms {
     let (slower, least) =
         if is_emulated(context.machine) { (EMULATED_LIMIT, Least::EMULATED) } else { (1.0, Least::REAL) };
+    // Less than the maximum, so that there is time for occasional slow migrations to the CPUs of a pair.
+    let part = if is_deep(context.depth, context.cpus.len()) { 3.6 } else { 0.85 };
     Terms {
-        slot: pair_time(context.depth, context.cpus.len()),
+        slot: Duration::from_secs_f64(PAIR_SECONDS * part),
         most: context.depth.pick(2, 2, 8) * least.samples + 1,
         limit: Duration::from_secs_f64((LIMITS.1 / pairs.max(1) as f64).max(LIMITS.0 * slower)),
         least,
@@ -245,7 +242,8 @@ fn push(context: &mut Context, done: &mut Done, pair: &Pair, figures: Figures) {
         .with_detail(detail::PAGES, u64::from(proven))
         .with_detail(detail::PAGE, size_word(base_page()))
         .with_known_detail(detail::ON_NODE, proven.then_some(1.0));
-    // The placement before the matrix: a pair takes a millisecond, without placement checks in between.
+    // The result belongs to the placement found before the matrix: a pair takes a millisecond, and there are no
+    // placement checks between pairs.
     let m = m.with_looks(context.looker.iter().map(|_| context.next_look()).collect());
     context.push(judged(Measurement { marks: mark_samples(figures.marks), ..m }, TARGET));
 }

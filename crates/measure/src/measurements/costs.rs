@@ -1,5 +1,5 @@
 //! Measures small costs: system call, clock reading, context switch, page fault, mutex hand-over, branch misprediction,
-//! spin hint. Each is measured a few thousand times per sample, minus the overhead.
+//! spin hint. Each operation is executed a few thousand times per sample, and the overhead is subtracted.
 
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -186,12 +186,12 @@ fn page_faults(
         let before = os::minor_faults();
         let sample = watch.sample(|| {
             for index in 0..pages {
-                // SAFETY: within the mapping.
+                // SAFETY: the address is within the mapping.
                 unsafe { mapping.start().add(index * step).write_volatile(1) };
             }
         });
-        // Fewer faults than pages: the kernel mapped several pages per fault, so the result is not that of a single
-        // fault.
+        // If there are fewer faults than pages, the kernel mapped several pages per fault, and the result is not the
+        // cost of a fault on one page.
         if let (Some(before), Some(after)) = (before, os::minor_faults())
             && (after - before) < pages as u64 * 9 / 10
         {
@@ -236,7 +236,7 @@ fn mispredicts(cpu: u32, sampling: Sampling, watch: &mut Watch) -> Measurement {
 const PING: u8 = 1;
 
 fn send(mut to: &PipeWriter, byte: u8) {
-    // A missing partner is detected because there is no answer.
+    // A missing partner is detected because it does not answer.
     let _ = to.write(&[byte]);
 }
 
@@ -269,8 +269,8 @@ fn sample_beside(
     })
 }
 
-/// Sends a byte back and forth between two threads through pipes, and subtracts the time that a single thread
-/// takes to write and read it: lmbench's lat_ctx with two processes and no working set.
+/// Sends a byte back and forth between two threads through pipes, and subtracts the time that a single thread takes to
+/// write and read it. This corresponds to lmbench's `lat_ctx` with two processes and no working set.
 fn context_switch(context: &mut Context, cpu: u32, to: u32, sampling: Sampling) {
     let (Ok(there), Ok(back)) = (io::pipe(), io::pipe()) else {
         let why = text!("cannot create a pipe");

@@ -334,7 +334,7 @@ fn close_curve(context: &mut Context, curve: Curve, cpu: u32) -> Option<Cycle> {
     Some(curve.cycle)
 }
 
-/// Lets the process use transparent huge pages until it is dropped; afterwards, they are disabled as before.
+/// Allows transparent huge pages for the process until the value is dropped; afterwards, they are disabled as before.
 #[derive(Debug)]
 pub(crate) struct HugePagesLifted;
 

@@ -83,7 +83,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     let read = widest_stream(Op::Read).ok_or(NO_READ_KERNEL)?;
 
     let cpus: Vec<u32> = std::iter::once(lead).chain(loaders.iter().copied()).collect();
-    // Time saved when creating the arrays is not used entirely, because a longer window does not improve the result.
+    // Time saved when creating the arrays is only partly used, because a longer window does not improve the result.
     let most = context.depth.pick(0.05, 0.3, 1.5);
     let seconds = (context.seconds_left() / RATES as f64 * 0.8).clamp(0.03, most);
     let probe = Mutex::new(MemoryProbe::new(None).ok().flatten());
@@ -126,7 +126,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
             text!("stop other processes, or run: linespeed run loaded-latency --full"),
         );
     }
-    // If waits differ only slightly, the order by bandwidth may be different.
+    // If waits differ only slightly, the order by bandwidth may differ from the order of the waits.
     points.sort_by(|a, b| a.bandwidth.total_cmp(&b.bandwidth));
     push_all(context, lead, &points, &loaders);
     context.kept_cycle = Some(cycle);
@@ -236,7 +236,7 @@ impl Point {
     }
 }
 
-/// If latency falls by this share while the load rises, it was not caused by the load.
+/// If latency falls by this share while the load rises, the higher latency was not caused by the load.
 const FELL: f64 = 0.05;
 
 fn push_all(context: &mut Context, cpu: u32, points: &[Point], loaders: &[u32]) {
@@ -262,7 +262,7 @@ fn push_all(context: &mut Context, cpu: u32, points: &[Point], loaders: &[u32]) 
             .with_detail(detail::NS_AT_80_PERCENT_OF_PEAK, json!(value_at(&curve, peak * 0.8)));
         let marks = if point.moved { mark_migrated(point.samples.len()) } else { Vec::new() };
         let mut m = judged(Measurement { marks, ..m }, 0.05);
-        // Refutation explains any other doubt.
+        // The refutation replaces any other doubt, because it explains it.
         if refuted(point) {
             m.doubt = Some(Text::from(REFUTED).into());
         }

@@ -32,8 +32,8 @@ const NAME: &str = "numa";
 /// Maximum half-width of the interval; a bandwidth with a wider interval is too noisy.
 const TARGET: f64 = 0.05;
 
-/// The first round over the cells may exceed the time for all rounds by this factor before cells are abandoned. Every
-/// cell is thus measured once even on a busy machine.
+/// The first round over the cells may exceed the time for all rounds by this factor before cells are abandoned. As a
+/// result, every cell is measured once even on a busy machine.
 const FIRST_ROUND: f64 = 4.0;
 
 fn phases(rows: &[Row], columns: usize, effort: Effort) -> Phases {
@@ -111,7 +111,7 @@ fn with_proof(m: Measurement, context: &Context, row: &Row, column: &Column) -> 
         .with_known_detail(detail::NUMA_BALANCING, context.snapshot.numa_balancing)
 }
 
-/// Verifies the columns again after use. Reports columns that are withheld and columns that could not be verified.
+/// Verifies the columns again after use. Reports columns that are discarded and columns that could not be verified.
 fn prove(context: &mut Context, columns: &mut [Column], last: bool) -> Vec<bool> {
     columns
         .iter_mut()
@@ -249,7 +249,7 @@ fn bandwidth(
     Ok(())
 }
 
-/// Measures the time per element of one thread of each row in each column's memory.
+/// Measures the time per element for one thread of each row in the memory of each column.
 fn elements(
     context: &mut Context,
     rows: &[Row],

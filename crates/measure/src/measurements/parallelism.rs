@@ -81,7 +81,8 @@ pub(crate) fn memory_cycle(context: &mut Context, cpu: u32, what: &str) -> Resul
     Ok(cycle)
 }
 
-/// Runs interleaved rounds over all numbers of chases. The results of each round are compared with its single chase.
+/// Runs interleaved rounds over all numbers of chases. In each round, the other results are compared with
+/// the result of the single chase.
 fn rounds(context: &mut Context, cpu: u32, cycle: &mut Cycle) -> Result<(), Halt> {
     let least = context.depth.pick(7, 15, 40);
     let cost = reading_cost_ns();
@@ -94,7 +95,7 @@ fn rounds(context: &mut Context, cpu: u32, cycle: &mut Cycle) -> Result<(), Halt
         let mut single = 0.0;
         for (index, &chains) in CHAINS.iter().enumerate() {
             let mut pointers = cycle.starts(chains);
-            // SAFETY: each pointer is a line of the cycle, whose lines contain addresses of its lines.
+            // SAFETY: each pointer is the address of a line in the cycle, and every line contains the address of a line in the cycle.
             let chase = || unsafe { kernels::chase::chase_parallel(&mut pointers, HOPS) };
             let ns = (time_ns(chase) - cost).max(1.0);
             if chains == 1 {
@@ -117,7 +118,7 @@ fn rounds(context: &mut Context, cpu: u32, cycle: &mut Cycle) -> Result<(), Halt
     context.check()
 }
 
-/// Whether the widest ratio is known to 2 %.
+/// Whether the ratio for the largest number of chases is known to within 2 %.
 fn settled(ratios: &[Vec<f64>]) -> bool {
     ratios.last().is_some_and(|values| {
         record::Summary::from_samples(values).relative_half_width().is_some_and(|width| width < 0.02)

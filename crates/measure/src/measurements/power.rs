@@ -48,7 +48,7 @@ pub(crate) const POWER: Measure = Measure {
 enum Meter {
     /// Energy counters of the packages.
     Packages(Vec<EnergyCounter>),
-    /// The power meter of the whole machine, µW, averaged by its chip over about a second.
+    /// The power meter of the whole machine, µW, averaged over about a second by the chip that measures it.
     Machine(String),
 }
 
@@ -74,8 +74,8 @@ impl Meter {
         }
     }
 
-    /// Number of rounds over idle and all work, and seconds per reading. RAPL updates every millisecond, and six
-    /// readings suffice for an interval. A meter averages, and therefore gets a second to settle.
+    /// Number of rounds, each of which covers idle and all kinds of work, and seconds per reading. RAPL updates every
+    /// millisecond, and six readings suffice for an interval. A meter averages, and therefore gets a second to settle.
     fn rounds(&self) -> (usize, f64) {
         match self {
             Meter::Packages(_) => (6, 0.1),

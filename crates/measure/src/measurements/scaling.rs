@@ -28,8 +28,8 @@ const NORMAL: [&str; 2] = ["primes", "aes-256-ige"];
 /// Maximum number of steps in the default run, and for a workload that cannot be split.
 const FEW_STEPS: usize = 5;
 
-/// Visits of each step, in ascending and then descending order (twice as many in a full run), so that drift affects all
-/// steps equally.
+/// Number of visits to each step, in ascending and then descending order (twice as many in a full run), so that drift
+/// affects all steps equally.
 const VISITS: usize = 2;
 
 /// Slices of a visit.
@@ -79,7 +79,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     let mut session = Session::begin(context, NAME, &threads, wanted)?;
     session.report_counters(context);
     report_same_orders(context);
-    // Workloads that only run in whole passes are run last, because they may take too long.
+    // Workloads that run only in complete passes are run last, because they may take too long.
     session.chosen.sort_by_key(|workload| workload.definition().indivisible);
     let count = session.chosen.len();
     let mut too_late = Vec::new();
@@ -91,7 +91,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
             continue;
         }
         let rest: f64 = session.chosen[index..].iter().map(|workload| weight(*workload)).sum();
-        // Passes that take some tenths of a second would take minutes over all steps.
+        // Passes that take a few tenths of a second each would take minutes for all steps.
         let few_enough = workload.definition().indivisible && context.depth < Depth::Full;
         let steps = if few_enough { &few } else { &all };
         session.measure(context, index, weight(workload) / rest, |context, turn| {
@@ -108,7 +108,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     context.check()
 }
 
-/// A workload's weight for dividing the time: workloads with whole passes need more.
+/// A workload's weight for dividing the time: workloads that run in complete passes need more.
 fn weight(workload: &dyn Workload) -> f64 {
     if workload.definition().indivisible { 3.0 } else { 1.0 }
 }
@@ -219,7 +219,7 @@ fn affordable(context: &mut Context, workload: &dyn Workload, steps: &[Step]) ->
     let each = workload.definition().bytes;
     let allowed = context.memory_allowance();
     let threads = allowed.checked_div(each).map_or(usize::MAX, |n| n as usize);
-    // Each CPU keeps its memory from the first step to the last.
+    // Each CPU keeps its memory from its first step to the last step.
     let mut cpus = BTreeSet::new();
     let (mut some, mut left_out) = (Vec::new(), Vec::new());
     for step in steps {
@@ -243,7 +243,7 @@ fn affordable(context: &mut Context, workload: &dyn Workload, steps: &[Step]) ->
     some
 }
 
-/// Length of a slice such that all visits of all steps fit into `seconds`, at least 5 ms.
+/// The length of a slice with which all visits to all steps fit into `seconds`, but at least 5 ms.
 fn slice_seconds(steps: &[Step], visits: usize, seconds: f64) -> f64 {
     let (each, thread) = VISIT_SECONDS;
     let around: f64 = steps.iter().map(|step| each + thread * step.cpus.len() as f64).sum();

@@ -95,7 +95,7 @@ fn choose_cores(cores: &[Core], lead: Option<u32>, depth: Depth) -> Vec<Core> {
         .unwrap_or(cores.len().saturating_sub(1));
     let mut chosen: Vec<usize> = Vec::new();
     for index in 0..most {
-        // Evenly over the machine, beginning at the lead CPU's core.
+        // The cores are distributed evenly over the machine, beginning with the lead CPU's core.
         let at = (first + index * cores.len() / most) % cores.len().max(1);
         if !chosen.contains(&at) {
             chosen.push(at);
@@ -104,7 +104,7 @@ fn choose_cores(cores: &[Core], lead: Option<u32>, depth: Depth) -> Vec<Core> {
     chosen.into_iter().filter_map(|at| cores.get(at).cloned()).collect()
 }
 
-/// The reason why there are no siblings, as far as the kernel reports it.
+/// The reason why there are no siblings, if the kernel reports it.
 fn no_siblings(machine: &Machine, control: Option<&str>) -> Unavailable {
     let off = machine.cpus.iter().any(|cpu| !cpu.online) && matches!(control, Some("off" | "forceoff"));
     if off {

@@ -35,14 +35,14 @@ const MOST_PER_INTERRUPT_NS: f64 = 2_500_000.0;
 /// If reading /proc/interrupts takes longer (hundreds of CPUs), it is read once per slice instead of after each gap.
 const SLOW_READING: Duration = Duration::from_micros(300);
 
-/// Maximum share of the time for scans of all threads' run times.
+/// Maximum share of the time that may be spent on scanning the run times of all threads.
 const SCANNED: f64 = 0.1;
 
-/// Share of the time with the kernel's trace active. Because tracing slows down the observed threads, gaps during the trace
-/// get causes but do not count for the share.
+/// Share of the time with the kernel's trace active. Because tracing slows down the observed threads, gaps during the
+/// trace are listed with their causes but do not count towards the share.
 const TRACED: f64 = 0.4;
 
-/// Maximum number of gaps saved per CPU; further gaps still count for the share.
+/// Maximum number of gaps saved per CPU; further gaps still count towards the share.
 const MOST_GAPS: usize = 200_000;
 
 /// Maximum number of CPUs for which each gap distribution is saved separately.
@@ -143,7 +143,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     context.check()
 }
 
-/// The spinning time, and the time limit for scans of threads that ran on a CPU.
+/// The spin time, and the total time limit for scans that detect which threads ran on a CPU.
 type Durations = (Duration, Duration);
 
 /// Spins on all CPUs at the same time.
@@ -168,7 +168,7 @@ fn spin(member: thread_group::Member, rate: f64, (duration, scanned): Durations,
     let off_cpu_ns = || Some(monotonic_ns() as f64 - os::thread_cpu_ns()?);
     let mut off_cpu = off_cpu_ns();
     let end = member.start + duration;
-    // At least one slice, because a thread that had no CPU until the end has lost even more time.
+    // At least one slice is measured, because a thread that had no CPU until the end has lost even more time.
     while (seen.parts.is_empty() || Instant::now() < end) && stop.signal().is_none() {
         let mut part = Part::default();
         let until = counter::ticks() + (PART.as_nanos() as f64 * rate) as u64;
@@ -237,8 +237,8 @@ fn spin(member: thread_group::Member, rate: f64, (duration, scanned): Durations,
     seen
 }
 
-/// Whether the CPU was stopped during most of a gap without a switch, given the number of interrupts and the time that
-/// the kernel did not count as CPU time of this thread.
+/// Whether the CPU was stopped during most of a gap without a context switch, given the number of interrupts and the
+/// time that the kernel did not count as CPU time of this thread.
 fn is_stopped(ns: f64, interrupts: u64, lost: f64) -> bool {
     lost > ns / 2.0 && ns > interrupts as f64 * MOST_PER_INTERRUPT_NS
 }
@@ -315,9 +315,9 @@ fn count_takers(cause: Cause, interrupts: Option<&Interrupts>, tasks: Option<&mu
     takers
 }
 
-/// Attributes gaps if only the number of events in a slice is known. That many of the shortest gaps are attributed to
-/// the kernel, because an interrupt takes microseconds but a preempted vCPU milliseconds; the rest are attributed to
-/// causes below the kernel.
+/// Attributes gaps to causes if only the number of events in a slice is known. That many of the shortest gaps are
+/// attributed to the kernel, because an interrupt takes microseconds, whereas a preempted vCPU is stopped for
+/// milliseconds; the rest are attributed to causes below the kernel.
 fn attribute_gaps(gaps: &mut [Gap], events: u64) {
     let mut order: Vec<usize> = (0..gaps.len()).collect();
     order.sort_by(|a, b| gaps[*a].ns.total_cmp(&gaps[*b].ns));

@@ -1,6 +1,6 @@
-//! Wake-up latency, measured as by cyclictest: absolute timers, and one thread per CPU. It is measured on the machine
-//! as is, with idle states disabled, and tuned; under SCHED_OTHER and, if allowed, SCHED_FIFO. Missed periods are
-//! counted, and a second set of percentiles is corrected for them.
+//! Wake-up latency, measured as in cyclictest, with absolute timers and one thread per CPU. It is measured on the
+//! unchanged machine, with idle states disabled, and fully tuned, under SCHED_OTHER and, if allowed, also under
+//! SCHED_FIFO. Missed periods are counted, and a second set of percentiles is corrected for them.
 
 use std::io;
 use std::time::Duration;
@@ -34,7 +34,7 @@ const DISTRIBUTIONS: usize = 32;
 enum Tuned {
     /// No tuning.
     Nothing,
-    /// Idle states are disabled, as by cyclictest.
+    /// Idle states are disabled, as in cyclictest.
     Awake,
     /// Idle states are disabled, and timer slack is 1 ns.
     All,
@@ -92,7 +92,7 @@ struct Refused {
 }
 
 impl Refused {
-    /// Tries both on a thread that exits immediately.
+    /// Tries both: SCHED_FIFO on a thread that exits immediately afterwards, and disabling idle states for a moment.
     fn find(cpu: u32, priority: u8) -> Self {
         let fifo = (priority > 0).then(|| thread_group::run_on(cpu, |_| os::set_fifo(i32::from(priority))));
         Self {
@@ -267,8 +267,8 @@ fn sleep_until(ns: i64) {
     {}
 }
 
-/// Latencies of this many wake-ups on all of these CPUs at the same time, under SCHED_OTHER and on the unchanged
-/// machine, in ns. A late thread may exceed the planned time by `patience`.
+/// Latencies of this many wake-ups on all of these CPUs at the same time, in ns, under SCHED_OTHER and on the unchanged
+/// machine. A late thread may exceed the planned time by `patience`.
 pub(crate) fn sample_latencies(cpus: &[u32], cycles: usize, patience: Duration, stop: &Stop) -> Vec<f64> {
     let setting = Setting { priority: 0, tuned: Tuned::Nothing };
     let run = |member| run_cycles(member, setting, Wakeups::USUAL, cycles, patience, stop);
@@ -411,7 +411,7 @@ fn correct(latencies: &[f64], interval: i64) -> Vec<f64> {
     all
 }
 
-/// Buckets of at most 3 % of their value: two significant digits of an HDR histogram.
+/// Buckets of at most 3 % of their value: as in an HDR histogram with two significant digits.
 fn make_distribution(values: &[f64]) -> Vec<Bucket> {
     let Ok(mut histogram) = hdrhistogram::Histogram::<u64>::new(2) else { return Vec::new() };
     for value in values {

@@ -19,7 +19,7 @@ const QUICK: [&str; 2] = ["nop", "flops"];
 /// Workloads without vectors.
 const PLAIN: [&str; 3] = ["nop", "cpu-bound", "primes"];
 
-/// Number of slices of a loop, or of passes of a workload that is timed per pass.
+/// Number of slices for a loop, or of passes for a workload that is timed per pass.
 const SLICES: usize = 7;
 
 pub(crate) const WORKLOADS: Measure = Measure {
@@ -47,7 +47,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     let depth = context.depth;
     let mut session = Session::begin(context, NAME, &[1], |workload| match depth {
         Depth::Quick => QUICK.contains(&workload.name()),
-        // Several complete passes of some tenths of a second.
+        // Several complete passes, which take a few tenths of a second each.
         Depth::Normal => !workload.definition().indivisible,
         _ => true,
     })?;

@@ -59,7 +59,7 @@ impl Waiting {
 /// The event that a call waits for, or the argument that determines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
-    /// This reason, with any arguments.
+    /// This reason, whatever the arguments are.
     Waits(Waiting),
     /// A futex: a mutex if its operation and its expected value show it.
     Futex,
@@ -95,7 +95,7 @@ pub(crate) enum Machine {
 }
 
 impl Machine {
-    /// The instruction set of a process's program, from its file header; `None` for others, including 32-bit ones.
+    /// The instruction set of a process's program, from its file header; `None` for other instruction sets, including 32-bit ones.
     pub(super) fn of_process(pid: i32) -> Option<Self> {
         let mut head = [0; 20];
         File::open(format!("/proc/{pid}/exe")).ok()?.read_exact(&mut head).ok()?;
@@ -116,9 +116,9 @@ impl Machine {
 pub(crate) struct Known {
     /// The name of the system call.
     pub name: &'static str,
-    /// The event for which the call waits, if it waits.
+    /// The event that the call waits for, if it waits for one.
     pub(crate) waits: Option<Call>,
-    /// The kernel's activity in it, if it does not depend on a file.
+    /// The kernel's activity in the call, if it does not depend on a file.
     pub kind: Option<BoundKind>,
 }
 

@@ -39,8 +39,8 @@ pub struct Effort {
     /// Whether to read migrations and each thread's earlier involuntary switches, which needs two more files per
     /// thread.
     moves: bool,
-    /// Whether to also sample descendants, and to determine the wait reason of every waiting thread instead of only
-    /// the threads that were observed running.
+    /// Whether to also sample descendants, and to determine the wait reason of every waiting thread rather than only of
+    /// threads that were observed running.
     whole: bool,
 }
 
@@ -63,7 +63,7 @@ impl Effort {
         moves: false,
         whole: true,
     };
-    /// For the processes that are currently the busiest of a machine.
+    /// For the processes that are currently the busiest on a machine.
     pub const BUSIEST: Self = Self { threads: 64, whole: false, ..Self::BESIDE };
 }
 
@@ -209,8 +209,8 @@ impl Sampler {
         looked.map(Thread::take_involuntary_switches).sum()
     }
 
-    /// Returns all results since the start or the last call, and the median of the observed clocks, Hz. If threads
-    /// are sampled alternately, a thread's results are from its last turn.
+    /// Returns all results since the start or the last call, and the median of the observed clocks, Hz. If threads are
+    /// sampled alternately, a thread's results are those of its last turn.
     pub fn take(&mut self) -> (Seen, Option<f64>) {
         let mut seen = std::mem::take(&mut self.seen);
         let since_taken = self.taken.elapsed().as_nanos() as u64;
@@ -221,7 +221,7 @@ impl Sampler {
         for thread in self.threads.values_mut().filter(|thread| thread.looks > 0) {
             let mut since = thread.clone();
             since.leave_out_before();
-            // A thread that has waited since its last turn also waited before the last call.
+            // For a thread that has waited since its last turn, this time may include waiting before the last call.
             since.blocked_ns = since.blocked_ns.min(since_taken);
             seen.threads.push(since);
             thread.restart();
@@ -326,7 +326,7 @@ impl Sampler {
             let (ran_lately, others) = self.turns.next(self.effort.threads, all);
             ran_lately.into_iter().for_each(|key| self.visit(key, &mut look));
             for key in others {
-                // For most threads, a single file shows that they have not run.
+                // For most threads, reading a single file is enough to show that they have not run.
                 if let Some(thread) = self.threads.get_mut(&key)
                     && thread.is_as_it_was()
                 {

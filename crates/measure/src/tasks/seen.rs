@@ -31,7 +31,7 @@ pub struct Seen {
     pub locks: Option<LockWaits>,
     /// The observed threads; the threads with the most CPU time come first.
     pub threads: Vec<Thread>,
-    /// Threads not sampled this time: at their last sample, they were waiting and had not run since the sample before.
+    /// Threads not sampled this time: at their last sample, they were waiting and had not run since the sample before it.
     pub resting: usize,
     /// Maximum number of threads in one sample.
     pub most_threads: usize,
@@ -48,7 +48,7 @@ impl Seen {
         self.looks.idle += u64::from(active == 0);
     }
 
-    /// Adds the wait reason of each thread, as determined by `hear`; returns the first in order of precedence.
+    /// Adds the wait reason of each thread and passes it to `hear`; returns the first reason in order of precedence.
     pub(super) fn ask(
         &mut self,
         sleepers: impl Iterator<Item = Sleeper>,

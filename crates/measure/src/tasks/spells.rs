@@ -27,8 +27,8 @@ pub(crate) struct Spells {
     /// Blocked time between the first and the last sample before which it had run. An unfinished wait is excluded,
     /// because it may be a wait for work.
     blocked_ns: u64,
-    /// Number of samples in which it waited, in which it waited for a lock, and in which that lock was certainly a
-    /// mutex.
+    /// Numbers of samples: in which the thread waited, in which it waited for a lock, and in which that lock was
+    /// certainly a mutex.
     waited: u64,
     lock: u64,
     mutex: u64,

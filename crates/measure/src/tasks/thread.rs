@@ -21,7 +21,7 @@ pub struct Thread {
     pub on_cpu_ns: u64,
     /// Number of 10 ms ticks that occurred while it was in user mode, and while it was in the kernel.
     pub ticks: (u64, u64),
-    /// Nanoseconds ready to run and waiting for a CPU.
+    /// Time for which the thread was ready to run but had no CPU, ns.
     pub runnable_ns: u64,
     /// Number of times that the thread was scheduled onto a CPU, which equals the number of its context switches.
     pub slices: u64,
@@ -62,7 +62,7 @@ fn read(path: &str) -> Option<String> {
 pub struct Had {
     /// Nanoseconds on a CPU.
     pub on_cpu_ns: u64,
-    /// Nanoseconds ready to run and waiting for a CPU.
+    /// Time for which the thread was ready to run but had no CPU, ns.
     pub runnable_ns: u64,
     /// Number of times that the thread was scheduled onto a CPU.
     pub slices: u64,
@@ -79,7 +79,7 @@ pub struct Had {
 }
 
 impl Had {
-    /// A thread's resource usage so far; zero if /proc does not show it.
+    /// A thread's resource usage so far; all zero if /proc does not show the usage.
     pub(crate) fn read(pid: i32, tid: i32) -> Self {
         let place = format!("/proc/{pid}/task/{tid}");
         let read_at = Some(Instant::now());
@@ -184,7 +184,7 @@ impl Thread {
 }
 
 impl Thread {
-    /// Excludes its usage before the observation.
+    /// Excludes the usage before the observation.
     pub(super) fn leave_out_before(&mut self) {
         let had = &self.had;
         self.on_cpu_ns = self.on_cpu_ns.saturating_sub(had.on_cpu_ns);
@@ -194,7 +194,7 @@ impl Thread {
         self.migrations = self.migrations.map(|all| all.saturating_sub(had.migrations));
     }
 
-    /// Counts from the last sample on.
+    /// From now on, counts only what follows the last sample.
     pub(super) fn restart(&mut self) {
         self.had = Had {
             on_cpu_ns: self.on_cpu_ns,
@@ -214,7 +214,7 @@ impl Thread {
         if self.slices <= self.had.slices {
             return 0;
         }
-        // An exited thread has no switches; unknown switches occurred earlier.
+        // The kernel shows no switches of an exited thread. At the first reading, all switches count as earlier ones.
         let now = involuntary_switches(self.pid, self.tid);
         let before = self.involuntary.replace(now).unwrap_or(now);
         now.saturating_sub(before)

@@ -1,5 +1,5 @@
-//! Selects the threads to sample: all threads if there are few; otherwise, the threads that ran recently and a few of the
-//! others each time.
+//! Selects the threads to sample: all threads if there are few; otherwise, in each sample, the threads that ran
+//! recently and a few of the others.
 
 use std::collections::HashSet;
 
@@ -8,8 +8,8 @@ pub(super) type Key = (i32, i32);
 
 /// Share of a sample reserved for threads that ran recently.
 const RAN_LATELY: (usize, usize) = (3, 4);
-/// Other threads per sample, as a multiple of the allowed number: reading one file per thread suffices to detect that
-/// it has not run.
+/// Number of other threads checked per sample, as a multiple of the remaining places in the sample. More threads than
+/// places can be checked, because reading one file is enough to detect that a thread has not run.
 const CHEAPER: usize = 4;
 
 /// Threads that are sampled in turns.

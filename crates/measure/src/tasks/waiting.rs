@@ -44,8 +44,8 @@ pub(super) fn is_in_sync(pid: i32, tid: i32, machine: Option<Machine>) -> bool {
 /// The number of a system call and its first three arguments.
 pub(crate) type Arguments = (i64, u64, u64, u64);
 
-/// Parses `0 0x3 0x7f… …`. `-1 0x… 0x…`, with only the stack pointer and the program counter, is outside any system
-/// call.
+/// Parses `0 0x3 0x7f… …`. `-1 0x… 0x…`, with only the stack pointer and the program counter, means that the thread is
+/// outside any system call.
 fn parse(text: &str) -> Option<Arguments> {
     let mut words = text.split_whitespace();
     let number = words.next()?.parse().ok()?;

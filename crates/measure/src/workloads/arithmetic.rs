@@ -10,7 +10,7 @@ use record::{Template, text};
 const FACTORS: [f64; 2] = [1.482_513_370_718, 0.607_197_325_841];
 const TERM: f64 = 0.373_141_592_653;
 
-/// Steps from each lane's start, 1 + lane ÷ 8.
+/// Number of steps. Each lane starts from 1 + lane ÷ 8.
 const STEPS: usize = 16;
 
 /// Number of repetitions of all steps in a check: 30,000 multiply-adds per lane.

@@ -72,7 +72,7 @@ impl ArrayPool {
         self.parts.get(index).map(|home| &home.part)
     }
 
-    /// The next chunk of a part: its offset, and whether it is the part's last.
+    /// The next chunk of a part: its offset, and whether it is the last chunk of the part.
     pub(super) fn next_chunk(&self, index: usize) -> (usize, bool) {
         let Some(home) = self.parts.get(index) else { return (0, true) };
         let at = home.cursor.load(Ordering::Relaxed);

@@ -66,7 +66,7 @@ impl<'a> Seen<'a> {
             let apart = declared.value() / counted.value() - 1.0;
             if apart.abs() > AGREEMENT {
                 let why = text!(
-                    "PMU shows {counted} IPC, off by {apart}: counted cycles or measured clock wrong",
+                    "PMU shows {counted} IPC, off by {apart}: the cycle count or the clock is wrong",
                     counted = format!("{:.3}", counted.value()),
                     apart = Value::Share(apart.abs())
                 );

@@ -60,7 +60,7 @@ impl Workload for Flops {
         let heavy = heavy.ok_or_else(|| text!(NO_VECTORS, variant = variant.name()))?;
         // SAFETY: the variant is usable on this CPU.
         let run = move |n| unsafe { (heavy.run)(n) };
-        // The loop keeps no result, so the same arithmetic is repeated elsewhere with a check of its result.
+        // The loop does not keep its results, so a separate function repeats the same arithmetic and checks its results.
         Ok(repeat(&heavy.work, run, move || arithmetic::check(variant)))
     }
 }

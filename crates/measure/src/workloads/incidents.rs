@@ -1,4 +1,4 @@
-//! The kernel's counts of lost CPU time or clock: steal time, thermal throttling, cgroup quota.
+//! The kernel's counts of lost CPU time and reduced clocks: steal time, thermal throttling, cgroup quota.
 
 use std::collections::BTreeMap;
 

@@ -34,8 +34,8 @@ static PORTIONS: LazyLock<(Vec<Portion>, f64)> = LazyLock::new(|| {
     (portions, all)
 });
 
-/// Determines which numbers below `limit` are prime with the sieve of Eratosthenes, which differs from the verified
-/// method.
+/// Determines which numbers below `limit` are prime with the sieve of Eratosthenes, which is independent of the method
+/// that it verifies.
 fn sieve(limit: usize) -> Vec<bool> {
     let mut prime = vec![true; limit];
     prime.iter_mut().take(2).for_each(|p| *p = false);
@@ -58,7 +58,7 @@ impl Workload for Primes {
     }
 
     fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, Unavailable> {
-        // Computed here, not in the first timed slice.
+        // The chunks are computed here, so that this is not part of the first timed slice.
         LazyLock::force(&PORTIONS);
         Ok(Box::new(Counting { next: 0, found: 0, passes: 0, wrong: None }))
     }

@@ -32,8 +32,8 @@ pub(crate) struct Session {
     /// The workloads in the order in which they run.
     pub chosen: Vec<&'static dyn Workload>,
     incidents: Incidents,
-    /// Whether creating the arrays was tried. They are created when the first workload needs them, which may take
-    /// longer than all other steps.
+    /// Whether an attempt to create the arrays was made. They are created when the first workload needs them, which may
+    /// take longer than all other steps.
     tried: bool,
     pool: Option<Arc<ArrayPool>>,
 }

@@ -9,10 +9,10 @@ use super::array_pool::{ArrayPool, Group};
 use super::workload::{Definition, Site, Worker, Workload, WrongResult};
 use crate::arrays::{CHUNK, widest_stream};
 
-/// The workload that this module describes.
+/// The `triad` workload.
 pub(crate) struct Triad;
 
-/// A CPU that lacks the vector instructions of all triad loops.
+/// The error on a CPU that lacks the vector instructions of all triad loops.
 const NO_KERNEL: Template = Template::new("workload-triad-no-kernel", "no triad loop is usable on this CPU");
 
 impl Workload for Triad {
@@ -42,10 +42,10 @@ impl Workload for Triad {
 struct Walk {
     kernel: &'static Stream,
     pool: Arc<ArrayPool>,
-    /// This worker's parts in the current group.
+    /// The parts of the arrays that this worker processes in the current group.
     parts: Vec<usize>,
     at: usize,
-    /// The last chunk: part and offset.
+    /// The last processed chunk: its part and its offset.
     last: Option<(usize, usize)>,
 }
 
@@ -60,8 +60,8 @@ impl Worker for Walk {
         let Some(&index) = self.parts.get(self.at) else { return 0.0 };
         let (offset, end) = self.pool.next_chunk(index);
         let Some(part) = self.pool.part(index) else { return 0.0 };
-        // SAFETY: three arrays of at least a chunk from this offset, aligned to 64 bytes; within a group, each part
-        // belongs to a single worker. The kernel is usable here.
+        // SAFETY: each of the three arrays has at least one chunk from this offset on, and is aligned to 64 bytes;
+        // within a group, each part belongs to a single worker. The kernel is usable here.
         unsafe {
             (self.kernel.run)(part.array(0, offset), part.array(1, offset), part.array(2, offset), CHUNK)
         };

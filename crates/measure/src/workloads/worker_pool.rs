@@ -1,8 +1,8 @@
-//! Runs a workload on groups of CPUs, with one worker per CPU, created once. A visit consists of some slices of work by
-//! one group, each with its own clock and events.
+//! Runs a workload on groups of CPUs, with one worker per CPU, created once. In a visit, one group works for several
+//! slices, and the clock and the events of each slice are recorded.
 //!
 //! A slice ends for all threads when the last one has worked for its full time. Threads that finish earlier continue,
-//! so that none is measured while others are idle. Only work in the interval in which all threads were active counts.
+//! so that none is measured while others are idle. Only the work done while all threads were active counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -23,13 +23,13 @@ use os::Stop;
 /// The length of a thread's share of a slice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum SliceLength {
-    /// Ends after this many seconds.
+    /// The share ends after this many seconds.
     Seconds(f64),
-    /// Ends after this much work.
+    /// The share ends after this much work.
     Work(f64),
 }
 
-/// The time of a group's visit.
+/// The limits of a group's visit, and the events to count.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TimeBudget {
     /// A thread's share of a slice.
@@ -40,7 +40,8 @@ pub(crate) struct TimeBudget {
     pub most: usize,
     /// After the first `least` slices, no slice starts after this time.
     pub deadline: Instant,
-    /// Events to count during the work, if the CPU has counters; only in user mode, where the work runs.
+    /// Events to count during the work, if the CPU has counters. They are counted only in user mode, in which the work
+    /// runs.
     pub counted: Option<Set>,
 }
 
@@ -62,10 +63,11 @@ const CLOCK_MOVED: (f64, f64) = (0.01, 0.05);
 /// waiting for the others. On a machine with twenty threads per CPU, a thread may have to wait for half a second.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Minimum share of a slice for which a thread must be on the CPU; below it, the thread shared its CPU, or the CPU was idle.
+/// Minimum share of a slice for which a thread must be on the CPU. If the share is lower, the thread shared its CPU, or the
+/// CPU was idle.
 const ON_CPU: f64 = 0.98;
 
-/// One slice of a visit, over all threads.
+/// The combined results of all threads for one slice of a visit.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Slice {
     /// Work per second.
@@ -89,15 +91,15 @@ pub(crate) struct GroupRun {
     pub slices: Vec<Slice>,
     /// CPUs whose results were wrong, with the error.
     pub wrong: Vec<(u32, WrongResult)>,
-    /// CPUs on which no thread could be kept pinned.
+    /// CPUs to which a thread could not be pinned.
     pub unpinned: Vec<u32>,
     /// Number of threads that could not be started or that panicked.
     pub lost: usize,
 }
 
-/// The workers of a workload, one per CPU.
+/// The workers that run a workload, one per CPU.
 pub(crate) struct WorkerPool<'a> {
-    /// The workload of the workers.
+    /// The workload that the workers run.
     pub workload: &'a dyn Workload,
     workers: BTreeMap<u32, Mutex<Box<dyn Worker>>>,
     /// The core of each CPU.
@@ -125,12 +127,12 @@ struct Shared {
     finished: Vec<AtomicUsize>,
     /// For each slice, the number of threads that have stopped working.
     left: Vec<AtomicUsize>,
-    /// Whether a wait was unsuccessful, which ends the visit.
+    /// Whether a thread gave up waiting for the others, which ends the visit.
     given_up: AtomicBool,
 }
 
-/// A thread that counts as working until this is dropped, which also happens in a panic. All threads count from the
-/// start, so that no thread considers the group complete before the last one has arrived.
+/// A thread that counts as working until this value is dropped, which also happens if the thread panics. All threads
+/// count from the start, so that no thread considers the group complete before the last one has arrived.
 struct Present<'a>(&'a Shared);
 
 impl Drop for Present<'_> {
@@ -221,7 +223,7 @@ impl<'a> WorkerPool<'a> {
         visit
     }
 
-    /// Sums up one slice of all threads; `None` if there was no time in which all of them worked.
+    /// Combines the results of all threads for one slice; `None` if the threads never worked at the same time.
     fn slice(&self, parts: Vec<Part>) -> Option<Slice> {
         let clocks: Vec<f64> = parts.iter().map(|part| (part.clock.0 + part.clock.1) / 2.0).collect();
         // Cycles of this work, without the cycles of other tasks on the same CPU.
@@ -332,7 +334,7 @@ impl Plan<'_> {
             }
             let had_its_share = match self.budget.length {
                 SliceLength::Seconds(seconds) => elapsed.as_secs_f64() >= seconds,
-                // Shares of a pass add up to the pass, except for rounding.
+                // The shares of a pass add up to the pass, except for rounding errors.
                 SliceLength::Work(work) => done >= work * (1.0 - 1e-9),
             };
             if had_its_share && own_end.is_none() {
@@ -341,7 +343,7 @@ impl Plan<'_> {
             }
             let all_had =
                 shared.finished[number].load(Ordering::SeqCst) >= shared.alive.load(Ordering::SeqCst);
-            // A missing thread (which could not be started, or whose CPU is idle) does not block the others forever.
+            // A thread that could not be started, or whose CPU is idle, must not block the others forever.
             let impatient = own_end.is_some_and(|end| elapsed > end * 3 + PATIENCE);
             if impatient && !all_had {
                 shared.given_up.store(true, Ordering::SeqCst);
@@ -368,7 +370,7 @@ impl Usage {
         Self { at: Instant::now(), on_cpu: os::thread_cpu_ns(), switches: involuntary_switches() }
     }
 
-    /// The seconds since `before` spent on a CPU, and the events.
+    /// The number of seconds spent on a CPU since `before`, and the disturbances during that time.
     fn since(&self, before: &Self) -> (f64, BTreeSet<Mark>) {
         let mut marks = BTreeSet::new();
         if self.switches > before.switches {
@@ -376,7 +378,7 @@ impl Usage {
         }
         let wall = self.at.duration_since(before.at).as_secs_f64();
         let on_cpu = match (before.on_cpu, self.on_cpu) {
-            // A clock that counts whole ticks could show 0.
+            // A clock that only advances once per tick may show no time.
             (Some(then), Some(now)) if now > then => ((now - then) / 1e9).min(wall),
             _ => wall,
         };
@@ -391,8 +393,8 @@ fn median(values: &[f64]) -> f64 {
     record::Summary::from_samples(values).median
 }
 
-/// Attributes incidents, which the kernel counts over the whole visit, to the slices that lost speed: those at least 2
-/// % below the best, or the slowest one if no slice lost that much.
+/// Attributes incidents that the kernel counts only for the complete visit to the slices that lost speed: those at
+/// least 2 % below the best, or the slowest one if no slice lost that much.
 fn blame(slices: &mut [Slice], happened: &[Mark]) {
     if happened.is_empty() {
         return;

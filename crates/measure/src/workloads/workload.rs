@@ -1,4 +1,4 @@
-//! The definition of a workload, and the work of its threads.
+//! Defines workloads and the work of their threads.
 
 use std::sync::Arc;
 
@@ -15,9 +15,9 @@ pub(crate) struct Definition {
     /// One unit of work: "primes below 1,000,000 counted", or "B" for bytes. Throughput is units per second, and records
     /// of the same work are comparable.
     pub work: Template,
-    /// Whether a unit is a natural pass, whose time is reported.
+    /// Whether a unit of work is a complete pass, whose time is reported.
     pub pass: bool,
-    /// Memory per thread, bytes, without the [`ArrayPool`].
+    /// Memory per thread, bytes, excluding the arrays of the [`ArrayPool`].
     pub bytes: u64,
     /// Whether the workload walks the arrays of the [`ArrayPool`].
     pub streams: bool,
@@ -56,12 +56,12 @@ pub(crate) trait Workload: Sync {
     fn prepare(&self, site: &Site) -> Result<Box<dyn Worker>, Unavailable>;
 }
 
-/// The site of a worker.
+/// The CPU and the memory of a worker.
 #[derive(Clone, Debug)]
 pub(crate) struct Site {
     /// The worker's CPU, to which the thread is pinned.
     pub cpu: u32,
-    /// The arrays, for a workload that streams.
+    /// The arrays, if the workload streams.
     pub pool: Option<Arc<ArrayPool>>,
 }
 
@@ -72,7 +72,7 @@ pub(crate) struct WrongResult(pub Text);
 
 /// One thread's share of a workload.
 pub(crate) trait Worker: Send {
-    /// Joins a group before the timed window. The group may differ each time.
+    /// Joins a group, before timing starts. The group may be a different one each time.
     fn join(&mut self, group: Group) {
         let _ = group;
     }

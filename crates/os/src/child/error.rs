@@ -57,7 +57,7 @@ pub enum NotExecutable {
     #[error("it is a directory")]
     Folder,
     /// This user may not execute this file.
-    #[error("not executable by this user; run chmod +x {0}, or put its interpreter before it")]
+    #[error("not executable by this user; run chmod +x {0}, or start it through its interpreter")]
     NoPermission(String),
     /// The interpreter in the file's first line is missing.
     #[error("its interpreter {0:?} is missing: install it")]

@@ -53,7 +53,7 @@ pub(crate) fn find_program(
     })
 }
 
-/// Rejects a file that cannot be run, with the reason; there is no reason if the file is missing.
+/// Rejects a file that cannot be run, and returns the reason, or `None` if the file is missing.
 fn check_executable(file: &Path) -> Result<(), Option<NotExecutable>> {
     let data = std::fs::metadata(file).map_err(|error| match error.raw_os_error() {
         Some(libc::ENOENT | libc::ENOTDIR | libc::ENAMETOOLONG) => None,
@@ -68,7 +68,7 @@ fn check_executable(file: &Path) -> Result<(), Option<NotExecutable>> {
     Err(Some(NotExecutable::NoPermission(file.display().to_string())))
 }
 
-/// Whether an executable file neither is an ELF binary nor begins with `#!`.
+/// Whether an executable file is not an ELF binary and does not begin with `#!`.
 fn is_script(file: &Path) -> bool {
     let mut head = [0u8; 4];
     let read = std::fs::File::open(file).and_then(|mut file| file.read(&mut head));
@@ -108,7 +108,8 @@ pub(crate) fn read_interpreter(file: &Path) -> Option<String> {
     name.split_whitespace().next().map(str::to_owned)
 }
 
-/// The value of a variable in a child's environment: the last one in `more`, otherwise ours.
+/// The value of a variable in a child's environment: its last value in `more`; otherwise, its value in this process's
+/// environment.
 pub(crate) fn read_variable(name: &str, more: &[(OsString, OsString)]) -> Option<OsString> {
     let own = more.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.clone());
     own.or_else(|| std::env::var_os(name))

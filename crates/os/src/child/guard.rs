@@ -1,5 +1,5 @@
-//! Cleans up if this process is killed before it can do so itself: a separate process waits for it to exit, then
-//! terminates the processes that it started and removes the run's directory.
+//! Cleans up if this process is killed before it can do so itself. A separate process, the guard, waits until this
+//! process has exited. It then terminates the processes that this process started, and removes the run's directory.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -34,7 +34,7 @@ pub struct Guard {
     mark: Option<Mark>,
     /// The directory that the guard removes.
     folder: Option<PathBuf>,
-    /// The guardian, once it was requested; `None` if it could not be started.
+    /// The guard's process, once requested; `None` if it could not be started.
     posted: OnceCell<Option<Guardian>>,
 }
 
@@ -48,7 +48,7 @@ impl Guard {
         guard
     }
 
-    /// A guard that has not been started yet. It recognizes every process started from now on.
+    /// A guard that has not been started yet. It recognizes every process that starts from now on.
     pub fn prepared(folder: Option<&Path>) -> Self {
         let token = format!("{}-{}", std::process::id(), clock_ns());
         let mark = Mark::new();
@@ -100,7 +100,7 @@ impl Drop for Guard {
     }
 }
 
-/// Starts the guardian of these processes.
+/// Starts the guard for these processes.
 fn post(token: &str, mark: Option<Mark>, folder: Option<&Path>) -> Option<Guardian> {
     let work = |lifeline: &Lifeline| {
         let mut adopted = Vec::new();
@@ -119,12 +119,13 @@ fn post(token: &str, mark: Option<Mark>, folder: Option<&Path>) -> Option<Guardi
     if let (Some(run), Ok(tell)) = (runs.iter_mut().find(|run| run.token == token), guardian.teller()) {
         run.tell = Some(Box::new(tell));
     }
-    // A registered guardian does not count as left behind by a command.
+    // A registered process does not count as left behind by a command.
     tree::register(guardian.pid(), true);
     Some(guardian)
 }
 
-/// Ends the run's processes, including those adopted from it (PID and start time), and removes its directory.
+/// Ends the run's processes, including the processes in `adopted` (by PID and start time), and removes the run's
+/// directory.
 fn clean_up(token: &str, mark: Option<Mark>, adopted: Vec<(i32, u64)>, folder: Option<&Path>) {
     let mut quiet = 0;
     // This includes all descendants of marked processes: a process that has lost every mark is identified through its
@@ -156,8 +157,8 @@ fn processes_of_run(token: &str, mark: Option<Mark>) -> Vec<i32> {
     procfs::numbers("/proc").filter(|pid| is_ours(pid) && !is_a_guardian(*pid)).collect()
 }
 
-/// Whether a process is a guardian, or the guard of a nested linespeed, which has its own work and ends later. Any
-/// program can use their names, so the executable file is compared.
+/// Whether a process is a guardian, or the guard of a nested linespeed. Both have their own work and end later. Any
+/// program can have such a name, so the executable file is compared.
 fn is_a_guardian(pid: i32) -> bool {
     let name = std::fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
     let program = |process: &str| {

@@ -39,8 +39,8 @@ pub(super) fn runs() -> MutexGuard<'static, Vec<KnownRun>> {
     RUNS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Notifies the guards of processes that this process has adopted. If this process is killed, init adopts them, and
-/// processes with neither variable nor limit can no longer be identified.
+/// Reports the processes that this process has adopted to the guards. If this process is killed, init adopts them, and
+/// processes that have lost both the environment variable and the limit can no longer be identified.
 pub(super) fn tell_adopted(found: &[(i32, u64)]) {
     for run in runs().iter_mut() {
         let Some(tell) = &run.tell else { continue };
@@ -52,7 +52,7 @@ pub(super) fn tell_adopted(found: &[(i32, u64)]) {
     }
 }
 
-/// Whether a process belongs to a run of this process; always true without a run.
+/// Whether a process belongs to a run of this process; always true if there is no run.
 pub(super) fn is_of_a_run(pid: i32) -> bool {
     let runs = runs();
     runs.is_empty() || runs.iter().any(|run| is_of_run(pid, &run.token, run.mark))

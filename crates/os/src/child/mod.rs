@@ -1,9 +1,9 @@
 //! Starts, observes and waits for measured commands and all their descendants.
 //!
-//! No child outlives this process: each is killed when the thread that started it exits (PR_SET_PDEATHSIG). Daemonized
-//! descendants are adopted (PR_SET_CHILD_SUBREAPER), waited for and counted. [`Child::end`], which is also called on
-//! drop, ends the whole tree. After a `kill -9` of this process, its [`Guard`], if one was started, ends the daemonized
-//! descendants.
+//! No child outlives this process: each child is killed when the thread that started it exits (PR_SET_PDEATHSIG).
+//! Daemonized descendants are adopted (PR_SET_CHILD_SUBREAPER), waited for and counted. [`Child::end`], which is also
+//! called on drop, ends the whole tree. After a `kill -9` of this process, its [`Guard`], if one was started, ends the
+//! daemonized descendants.
 //!
 //! Start children from a thread that outlives them. All processes must be started through this module, because unknown
 //! children are treated as left behind by a command.

@@ -53,8 +53,8 @@ pub struct Ended {
     pub exit: Exit,
     /// Time from the child's release until the last awaited process ended.
     pub wall: Duration,
-    /// The maximum error of `wall`: the time for which this process was stopped or waited for a CPU when it should have
-    /// detected the end.
+    /// The maximum error of `wall`: the time for which this process was stopped or waited for a CPU at a moment when it
+    /// should have detected the end.
     pub late: Duration,
     /// Resource usage of the child and all awaited processes.
     pub usage: Usage,
@@ -103,7 +103,7 @@ impl From<&libc::rusage> for Usage {
 }
 
 impl Usage {
-    /// Adds another process's usage: the sum of each counter, and the larger peak memory.
+    /// Adds another process's usage: counters are summed, and the larger peak memory is used.
     pub fn add(&mut self, other: &Usage) {
         self.user += other.user;
         self.system += other.system;
@@ -117,7 +117,7 @@ impl Usage {
 }
 
 impl Ended {
-    /// The outcome if the end could not be observed.
+    /// The outcome of a child whose end could not be observed.
     pub(super) fn unknown() -> Self {
         let (wall, late) = (Duration::ZERO, Duration::ZERO);
         Self { exit: Exit::Code(-1), wall, late, usage: Usage::default(), left: Vec::new() }

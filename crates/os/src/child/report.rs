@@ -1,4 +1,4 @@
-//! A child's report about its start, through a pipe that closes when its program starts.
+//! A child's report on its start, sent through a pipe that closes when the child's program starts.
 
 use std::ffi::OsStr;
 use std::io::{PipeReader, Read};
@@ -19,8 +19,8 @@ pub(super) struct Reports {
 }
 
 impl Reports {
-    /// Waits for a child's report on its start. `None` if it reached its gate, or its program runs and the pipe is
-    /// closed.
+    /// Waits for a child's report on its start. `None` if the child has reached its gate, or if its program runs, so
+    /// that the pipe is closed.
     pub(super) fn read_failure(&self, program: &OsStr) -> Option<SpawnError> {
         let mut numbers = [[0u8; 4]; 2];
         (&self.pipe).read_exact(numbers.as_flattened_mut()).ok()?;

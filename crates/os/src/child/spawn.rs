@@ -26,8 +26,8 @@ impl Child {
     }
 
     /// Like [`Child::spawn`], but also calls `beside` with the PID while the child sets itself up, on another CPU if
-    /// available. `beside` can attach counters that must count from the program's start. A gated child has not passed
-    /// its gate at that point.
+    /// available. `beside` can attach counters that must count from the program's start. At that point, a gated child
+    /// has not passed its gate.
     pub fn spawn_beside(spec: &Spec, beside: &mut dyn FnMut(i32)) -> Result<Child, SpawnError> {
         spawn(spec, beside)
     }
@@ -78,7 +78,7 @@ fn spawn(spec: &Spec, beside: &mut dyn FnMut(i32)) -> Result<Child, SpawnError> 
     let started = Instant::now();
     let pid = fork_child(&plan).map_err(failed)?;
     if spec.own_group {
-        // The child also makes this call: whichever comes first, the group exists before either continues.
+        // The child also makes this call: whichever call comes first, the group exists before either process continues.
         // SAFETY: the call only takes integers.
         unsafe { libc::setpgid(pid, pid) };
     }

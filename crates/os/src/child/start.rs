@@ -1,7 +1,7 @@
 //! Starts a child, from the fork to the start of its program.
 //!
-//! The child is forked here because the standard library waits until the program runs, which rules out a gate. Between
-//! fork and exec, the child only makes system calls, because the parent may have threads.
+//! The child is forked here because the standard library waits until the program runs, so a child could not wait at a
+//! gate. Between fork and exec, the child only makes system calls, because the parent may have threads.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
@@ -174,7 +174,7 @@ unsafe fn become_program(plan: &Plan) -> ! {
             check(plan, Step::Affinity, answer);
         }
         if let Some((mode, nodes)) = &plan.memory {
-            // The kernel reads one bit less than specified.
+            // The kernel uses one bit less than the specified number.
             let bits = size_of_val(&nodes[..]).wrapping_mul(8).wrapping_add(1);
             let answer = libc::syscall(libc::SYS_set_mempolicy, *mode, nodes.as_ptr(), bits);
             check(plan, Step::Memory, answer);
@@ -258,7 +258,7 @@ unsafe fn check(plan: &Plan, step: Step, answer: libc::c_long) {
         return;
     }
     let errno = last_error();
-    // SAFETY: as the caller promises.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         report(plan, step, errno);
         libc::_exit(if errno == libc::ENOENT { 127 } else { 126 })
@@ -269,6 +269,6 @@ unsafe fn check(plan: &Plan, step: Step, answer: libc::c_long) {
 /// As [`become_program`].
 unsafe fn report(plan: &Plan, step: Step, errno: i32) {
     let numbers = [step as u32, errno as u32];
-    // SAFETY: eight bytes of a live array; so few bytes are written completely.
+    // SAFETY: eight bytes of a live array. A write of so few bytes is never partial.
     unsafe { libc::write(plan.descriptors.report, numbers.as_ptr().cast(), size_of_val(&numbers)) };
 }

@@ -87,7 +87,7 @@ pub fn register_own(pid: i32) {
     register(pid, true);
 }
 
-/// Whether a process has ended, whether reaped or not.
+/// Whether a process has ended, reaped or not.
 pub(super) fn has_ended(pid: i32) -> bool {
     Stat::read(pid).is_none_or(|line| line.has_ended())
 }
@@ -103,7 +103,7 @@ pub(super) fn look_at_end(kind: libc::idtype_t, id: i32, flags: libc::c_int) -> 
 }
 
 /// Processes that this process adopted: its children, except those started here and those started by the program that ran in this process
-/// before `exec`. Processes in the group of a child other than `pid` were left behind by that child.
+/// before `exec`. Processes in the process group of a child other than `pid` are excluded, because that child left them behind.
 pub(super) fn left_behind_by(pid: i32) -> Vec<Process> {
     // Without any children, there is nothing to check.
     if look_at_end(libc::P_ALL, 0, libc::WNOHANG).is_err() {
@@ -136,7 +136,7 @@ fn list_adopted() -> Vec<i32> {
     if let Ok(text) = std::fs::read_to_string(format!("/proc/self/task/{me}/children")) {
         return text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect();
     }
-    // Kernels without CONFIG_PROC_CHILDREN.
+    // The kernel lacks CONFIG_PROC_CHILDREN.
     processes().into_iter().filter(|(_, line)| line.parent == me as i32).map(|(pid, _)| pid).collect()
 }
 
@@ -145,8 +145,8 @@ pub fn processes() -> HashMap<i32, Stat> {
     procfs::numbers("/proc").filter_map(|pid| Some((pid, Stat::read(pid)?))).collect()
 }
 
-/// Processes to be ended, identified by PID and start time. A process is not lost if its parent ends first, and is not
-/// confused with another process that reuses its PID.
+/// Processes to be ended, identified by PID and start time. A process stays in the set if its parent ends first, and
+/// another process that reuses its PID is not mistaken for it.
 #[derive(Debug, Default)]
 pub(super) struct Doomed(Vec<(i32, u64)>);
 

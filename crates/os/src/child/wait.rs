@@ -1,5 +1,5 @@
-//! Waits for all children in one loop, so that each end is detected immediately and output is read meanwhile. Also ends
-//! children.
+//! Waits for all children in one loop, so that the end of each child is detected immediately and output is read in the
+//! meantime. This module also ends children.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -149,7 +149,7 @@ impl Waited {
         Self { watch: watch_process(child.pid), ..Self::default() }
     }
 
-    /// Processes the child's exit.
+    /// Records the exit of the child, if the child has exited.
     ///
     /// `late`: the maximum delay with which this process detected the end.
     fn take_end(&mut self, child: &Child, late: Duration, watcher: &mut dyn Watcher) {
@@ -171,7 +171,7 @@ impl Waited {
 /// /proc is not used: there, a process appears dead when its first thread has ended, even if other threads still run.
 fn exit_unreaped(pid: i32) -> Option<Exit> {
     let Ok(info) = tree::look_at_end(libc::P_PID, pid, libc::WNOHANG) else { return Some(Exit::Code(-1)) };
-    // SAFETY: the fields of a child, all zeros if there is none.
+    // SAFETY: these fields are valid for a child, and all zeros if there is no child.
     let (found, status) = unsafe { (info.si_pid(), info.si_status()) };
     match info.si_code {
         _ if found != pid => None,
@@ -196,7 +196,7 @@ pub fn wait_all(
     let mut left: Vec<Vec<Process>> = vec![Vec::new(); children.len()];
     let mut all_ended_at = None;
     let mut reported = false;
-    // Before the first check, the child was not observed.
+    // Until the first check, nobody observes whether the child has ended.
     let mut late: Option<Duration> = None;
     let forced = loop {
         for (child, waited) in children.iter_mut().zip(&mut waited) {
@@ -206,7 +206,7 @@ pub fn wait_all(
                 waited.take_end(child, unseen, watcher);
             }
         }
-        // From here to the next check, exits are not detected, even while the watcher works.
+        // Between here and the next check, exits are not detected; this includes the time in which the watcher works.
         let from = Instant::now();
         let mut fds: Vec<RawFd> = Vec::new();
         for (child, waited) in children.iter().zip(&waited).filter(|(child, _)| open(child)) {
@@ -258,8 +258,8 @@ pub fn wait_all(
     let results = children.iter_mut().zip(waited).zip(left).map(|((child, waited), left)| {
         child.drain();
         if child.ended.is_none() {
-            // Until here, the child's group distinguishes the processes that it left behind from those of other
-            // children.
+            // Up to this point, the child's process group distinguishes the processes that it left behind from those of
+            // other children.
             tree::forget(child.pid);
         }
         let now = child.started.elapsed();
@@ -305,7 +305,7 @@ fn reap_left_behind(
     watches
 }
 
-/// Ends all remaining processes for the reason `exit`.
+/// Ends all remaining processes, with `exit` as the reason.
 fn give_up(
     children: &mut [&mut Child],
     waited: &mut [Waited],

@@ -13,9 +13,9 @@ use super::headers::Headers;
 use crate::Unavailable;
 use os::Stop;
 
-/// The time limit of a build. Building the four small files takes a few seconds, or two minutes in an emulator.
+/// The time limit of a build. Building the four small files takes a few seconds, or up to two minutes in an emulator.
 pub const LIMIT: Duration = Duration::from_secs(300);
-/// Maximum number of parallel compilations, because there are only four files.
+/// Maximum number of parallel compilations; there are only four files.
 const MOST_JOBS: usize = 4;
 /// The polling interval.
 const LOOK: Duration = Duration::from_millis(20);
@@ -35,7 +35,7 @@ pub struct Built {
     pub words: String,
 }
 
-/// The remedy if the file system for builds is full, or if no directory can be created there.
+/// The remedy if the file system of the build directory is full, or if no directory can be created in that file system.
 pub(super) const BUILD_ELSEWHERE: &str = "TMPDIR=/var/tmp linespeed overhead --kernel";
 
 /// A failed build, with a remedy if the disk is full. The file system is checked for this, because make's output does
@@ -147,7 +147,7 @@ fn wait(mut child: Child, limit: Duration, stop: &Stop) -> Result<bool, Unavaila
 /// Whether there is too little space for a build. make does not report the compiler's errno, and the compiler has
 /// already removed its files when make exits.
 fn is_full(folder: &Path) -> bool {
-    /// Required space, bytes: more than the total size of all files of a build.
+    /// Required space, bytes: more than the total size of all files that a build creates.
     const NEEDED: u64 = 16 << 20;
     rustix::fs::statvfs(folder).is_ok_and(|system| system.f_bavail.saturating_mul(system.f_frsize) < NEEDED)
 }

@@ -15,8 +15,8 @@ use super::{build, headers, loaded, sources};
 use crate::Unavailable;
 use os::Stop;
 
-/// Builds modules for this kernel and for others whose headers are installed here. The directory is set up on first
-/// use; dropping this value reverts everything.
+/// Builds modules for the running kernel and for other kernels whose headers are installed. The directory is set up on
+/// first use; dropping this value undoes the setup.
 #[derive(Debug, Default)]
 pub struct BuildDirectory(OnceLock<Result<Prepared, Unavailable>>);
 
@@ -27,9 +27,9 @@ struct Prepared {
     guardian: Option<ModuleGuardian>,
     /// Kernel releases for which modules were built, each in a directory named after its index in this list.
     built: Mutex<Vec<String>>,
-    /// Whether a module could not be unloaded, so that the guardian must keep trying.
+    /// Whether a module could not be unloaded. If so, the guardian must keep trying.
     left: AtomicBool,
-    /// Held until everything is reverted.
+    /// The lock, which is held until everything is reverted.
     _lock: File,
 }
 
@@ -101,7 +101,7 @@ impl Prepared {
         })?;
         // The directory is private: other users must not be able to change the module before it is loaded.
         if let Err(error) = fs::DirBuilder::new().mode(0o700).create(&folder) {
-            // Existing files must not be removed.
+            // If the directory already exists, its files must not be removed.
             guardian.dismiss();
             return Err(elsewhere(format!("{}: {error}", folder.display()).into()));
         }

@@ -16,8 +16,8 @@ use os::guardian::{Guardian, Lifeline, Message};
 const NAME: &CStr = c"linespeed-kmod";
 /// The module's name, as passed to delete_module.
 pub(super) const MODULE: &CStr = c"linespeed";
-/// Maximum number of attempts to unload the module, with pauses. Several attempts are needed because a pass of the
-/// ended process may still be in its last burst.
+/// Maximum number of attempts to unload the module, with pauses. Several attempts are needed because a pass that the
+/// ended process requested may still be in its last burst.
 const TRIES: u32 = 600;
 /// The pause between two attempts, ns.
 const PAUSE_NS: i64 = 50_000_000;
@@ -47,7 +47,7 @@ impl ModuleGuardian {
         self.0.tell(group);
     }
 
-    /// Terminates the guardian after everything was reverted, and waits until it has exited.
+    /// Dismisses the guardian after everything has been reverted, and waits until it has exited.
     pub(crate) fn dismiss(self) {
         self.0.dismiss();
         self.0.wait();

@@ -58,7 +58,7 @@ pub(crate) fn find_headers(root: &Path, release: &str, path: &OsStr) -> Result<H
         .unwrap_or_default();
     let clang = config.lines().any(|line| line == "CONFIG_CC_IS_CLANG=y");
     let tools: &[&str] = if clang { &["make", "clang", "ld.lld"] } else { &["make", "gcc", "ld"] };
-    // A distribution may provide only a compiler with a version in its name.
+    // Some distributions only provide a compiler whose name includes its version.
     let named = compiler(&config);
     for tool in tools {
         let there =
@@ -83,7 +83,7 @@ fn release_of(text: &str) -> Option<&str> {
     line.trim().strip_prefix('"')?.strip_suffix('"')
 }
 
-/// The compiler with which the kernel was built: the first word of CONFIG_CC_VERSION_TEXT.
+/// The name of the compiler with which the kernel was built, which is the first word of CONFIG_CC_VERSION_TEXT.
 fn compiler(config: &str) -> Option<&str> {
     let line = config.lines().find_map(|line| line.strip_prefix("CONFIG_CC_VERSION_TEXT="))?;
     line.trim_matches('"').split_whitespace().next().filter(|word| word.contains("gcc"))
@@ -111,7 +111,8 @@ pub(crate) fn install_headers(root: &Path, release: &str) -> Text {
             release = release.to_owned()
         );
     };
-    // The kernel's flavor is at the end: 6.6.52-1-lts, 6.4.0-150600.23-default. The flavor of 6.11.1-arch1-1 is Arch's default.
+    // The kernel's flavor is at the end of the release: 6.6.52-1-lts, 6.4.0-150600.23-default. The release 6.11.1-arch1-1 is
+    // Arch's default flavor.
     let is_word = |part: &str| part.bytes().all(|byte| byte.is_ascii_alphabetic());
     let flavour = release.rsplit_once('-').filter(|(_, last)| is_word(last));
     let headers = match (family, flavour) {

@@ -22,7 +22,7 @@ pub struct KernelLayer {
     bound: Option<u32>,
     interrupts: bool,
     clock_iterations: u32,
-    /// The counts of the CPU to which it is pinned.
+    /// The counts of the CPU to which the thread is pinned.
     counts: Option<CpuCounts>,
 }
 
@@ -73,14 +73,16 @@ impl Layer for KernelLayer {
     }
 }
 
-/// Converts a reported pass; `counted`: interrupts, softirqs and stolen ticks of the CPU to which it was pinned.
+/// Converts a pass that the module reported; `counted` contains the interrupts, softirqs and stolen ticks of the CPU to
+/// which the thread was pinned.
 fn read_report(
     report: &PassReport,
     ticks: Ticks,
     interrupts: bool,
     counted: [Option<u64>; 3],
 ) -> Result<Pass, Unavailable> {
-    // Interrupts occur between bursts; with interrupts off, that time does not count.
+    // With interrupts on, the time between bursts counts, because interrupts occur then as well; with interrupts off,
+    // it does not count.
     let spent = if interrupts { report.ticks_whole } else { report.ticks_inside };
     let adds = f64::from(report.clock_iterations) * f64::from(kernels::adds::ADDS);
     let hz = |looked: u64| adds / ticks.seconds(looked);
@@ -93,7 +95,7 @@ fn read_report(
     };
     let moved = u64::from(report.cpu_changes);
     let [counted_interrupts, softirqs, stolen] = counted;
-    // With interrupts off, none disturbs a burst, and time between bursts does not count.
+    // With interrupts off, no interrupt disturbs a burst, and the time between bursts does not count.
     let off = (!interrupts).then_some(0);
     Ok(Pass {
         primes: report.primes,

@@ -19,7 +19,7 @@ use crate::Unavailable;
 const DEVICE: &str = "/dev/linespeed";
 /// The directory in /sys that exists while the module is loaded.
 const LOADED: &str = "/sys/module/linespeed";
-/// The lock file: only the linespeed that holds the lock may use the module. The file belongs to root, and no other
+/// The lock file: only the linespeed that holds the lock may use the module. The file belongs to root, so that no other
 /// user can lock it.
 const LOCK: &str = "module.lock";
 /// The prefix of build directories.
@@ -124,7 +124,7 @@ fn refused(error: &io::Error, release: &str) -> Unavailable {
     Unavailable { reason: text!("the kernel refuses the module: {error}"), remedy }
 }
 
-/// Unloads the module. It may still be busy with a last burst for a short time.
+/// Unloads the module. The module may still be busy with its last burst for a short time.
 ///
 /// # Errors
 ///
@@ -147,7 +147,7 @@ pub(super) fn unload() -> io::Result<()> {
 pub(super) struct Device(File);
 
 impl Device {
-    /// Opens the device. If it is missing in /dev, a node created in `folder` is used instead.
+    /// Opens the device. If /dev has no node for it, a node is created in `folder` and used instead.
     pub(super) fn open(folder: &Path) -> Result<Self, Unavailable> {
         let opened = OpenOptions::new().read(true).write(true).open(DEVICE).or_else(|error| {
             let own = (error.kind() == io::ErrorKind::NotFound).then(|| own_node(folder)).flatten();

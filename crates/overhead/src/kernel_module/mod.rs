@@ -1,8 +1,9 @@
-//! Runs the routine in kernel mode, in a module built for the running kernel, loaded, queried and unloaded.
+//! Runs the routine in kernel mode: builds a module for the running kernel, loads it, requests passes from it, and
+//! unloads it.
 //!
-//! The program contains the module's sources, and the module's routine consists of the program's own bytes
-//! ([`sources`]). One linespeed at a time can use the module. A guardian unloads the module after this process has
-//! ended for any reason; if both are killed, the next run cleans up.
+//! The program contains the sources of the module. The routine in the module consists of the same bytes as the routine
+//! in the program ([`sources`]). One linespeed at a time can use the module. A guardian unloads the module after this
+//! process has ended for any reason; if both processes are killed, the next run cleans up.
 
 mod build;
 mod build_directory;
@@ -40,7 +41,7 @@ pub const KERNEL: &str = "kernel";
 pub enum Source<'a> {
     /// The module is built from the sources in the program.
     Build,
-    /// A file built earlier by the same linespeed for the same kernel.
+    /// A file that the same version of linespeed has already built for the same kernel.
     File(&'a Path),
 }
 
@@ -120,8 +121,8 @@ impl Module {
         self.device.ask(request).inspect(add)
     }
 
-    /// Writes arbitrary bytes to the device, and returns at most `answer` bytes of its reply, for tests that send
-    /// invalid requests.
+    /// Writes arbitrary bytes to the device, and returns at most `answer` bytes of the device's reply. Tests use this
+    /// to send invalid requests.
     ///
     /// # Errors
     ///
@@ -131,9 +132,9 @@ impl Module {
     }
 }
 
-/// The kernel-mode layers, placed by the scheduler or pinned to `cpu`, each with and without interrupts. Also returns
-/// the CPU time of their threads in ns, which is updated while they run. The module is unloaded when the last layer is
-/// dropped. If the module is unavailable, all layers are missing, with the reason.
+/// Returns the kernel-mode layers, unpinned and pinned to `cpu`, each with and without interrupts. Also returns the CPU
+/// time of the layers' threads in ns, which is updated while the threads run. The module is unloaded when the last
+/// layer is dropped. If the module is unavailable, all layers are missing, with the reason.
 pub fn load_layers(
     source: Source,
     build_directory: &Arc<BuildDirectory>,

@@ -6,8 +6,8 @@ use zerocopy::FromBytes;
 
 /// Constants that both sides use.
 const VERSION: u32 = 2;
-/// The largest end of a range that the module accepts. A number below it needs at most 4096 divisions, so that
-/// interrupts are never off for long.
+/// The largest end of a range that the module accepts. Testing a number below this limit needs at most 4096 divisions,
+/// so that interrupts are never off for long.
 pub const BELOW_MAX: u64 = 1 << 24;
 /// Maximum duration of a burst, ns. No interrupt is delayed for longer than this.
 pub const BURST_NS: u32 = 2_000_000;
@@ -19,7 +19,7 @@ const INTERRUPTS_OFF: u32 = 2;
 const ANSWER_BYTES: usize = size_of::<AnswerHead>();
 const PASS_BYTES: usize = size_of::<PassReport>();
 
-/// A load of timer interrupts with a known cost on one CPU during passes, for tests.
+/// A load for tests: timer interrupts of known duration on one CPU during the passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
     /// The CPU that receives the interrupts.
@@ -30,7 +30,7 @@ pub struct Load {
     pub busy_ns: u32,
 }
 
-/// Requested passes of the module.
+/// A request for passes from the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     /// The range of numbers, below [`BELOW_MAX`].
@@ -107,21 +107,21 @@ pub struct PassReport {
     pub reserved: u32,
 }
 
-/// The head of an answer.
+/// The header of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, FromBytes)]
 #[repr(C)]
 pub struct AnswerHead {
     version: u32,
     passes: u32,
-    /// Bytes of the routine.
+    /// Size of the routine, bytes.
     pub routine_bytes: u32,
-    /// Bytes of the adds.
+    /// Size of the adds' code, bytes.
     pub clock_bytes: u32,
     /// CRC-32 of the adds' bytes as executed.
     pub clock_crc: u32,
     /// The offset of these bytes in a page of 4096 bytes.
     pub clock_offset: u32,
-    /// Interrupts of the load.
+    /// Number of interrupts that the load caused.
     pub load_count: u64,
     /// Total duration of these interrupts, ns.
     pub load_ns: u64,
@@ -132,7 +132,7 @@ pub struct AnswerHead {
 /// The module's reply to a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// The values for all passes together.
+    /// The values that apply to all passes together.
     pub head: AnswerHead,
     /// The passes.
     pub passes: Vec<PassReport>,

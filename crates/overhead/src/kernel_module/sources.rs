@@ -1,5 +1,5 @@
-//! The module's sources, which are embedded in the program, and the bytes of the program linked into the
-//! module.
+//! The module's sources, which are embedded in the program, and the parts of the program whose bytes the module
+//! contains.
 
 use std::fs;
 use std::io;

@@ -1,6 +1,5 @@
 //! The guest on aarch64. Address translation is enabled, because otherwise data would bypass the caches, and the
-//! routine would be fetched in a different way than in other
-//! layers. The guest has one page table, and an exception table
+//! routine would be fetched differently from the other layers. The guest has one page table, and an exception table
 //! that only signals exceptions.
 
 use std::arch::global_asm;
@@ -58,10 +57,10 @@ pub(super) const ROUTINE: u64 = 0x6000;
 /// Descriptor bits of a table, and of a page (with access flag and inner shareable).
 const TABLE: u64 = 0b11;
 const PAGE: u64 = 0b11 | 1 << 10 | 0b11 << 8;
-/// Readable in both modes. Pages that user mode may write are not executable in kernel mode.
+/// The page is readable in both modes. A page that user mode may write to is not executable in kernel mode.
 const READ_ONLY: u64 = 0b11 << 6;
 const WRITABLE: u64 = 0b01 << 6;
-/// Memory attributes: the first of MAIR_EL1 is ordinary memory, the second a device.
+/// Memory attributes: the first entry of MAIR_EL1 is for ordinary memory, the second one for devices.
 const DEVICE: u64 = 1 << 2;
 const NEVER_EXECUTED: u64 = 0b11 << 53;
 
@@ -99,12 +98,12 @@ pub(super) fn kind(device: &Device) -> u64 {
     }
 }
 
-/// Nothing to do on this architecture.
+/// On this architecture, there is nothing to do before the vCPU is created.
 pub(super) fn before_cpu(_: &VmFd) -> Result<(), Unavailable> {
     Ok(())
 }
 
-/// Sets the vCPU to the processor's type.
+/// Sets the type of the vCPU to that of the processor.
 pub(super) fn after_cpu(_: &Device, machine: &VmFd, cpu: &VcpuFd) -> Result<(), Unavailable> {
     let mut target = kvm_vcpu_init::default();
     machine.get_preferred_target(&mut target).and_then(|()| cpu.vcpu_init(&target)).map_err(|error| {
@@ -136,7 +135,7 @@ fn get(cpu: &VcpuFd, name: u64) -> io::Result<u64> {
     Ok(u64::from_ne_bytes(value))
 }
 
-/// Writes the guest's tables and code, once.
+/// Writes the guest's tables and code; this is done only once.
 pub(super) fn prepare(machine: &Machine) -> Result<(), Unavailable> {
     let start = &raw const linespeed_guest;
     // SAFETY: both symbols are in one readable section, the end after the start.
@@ -169,17 +168,19 @@ pub(super) fn count(
     set_all(
         &machine.cpu,
         &[
-            // Write-back memory; device memory without gathering.
+            // The first attribute is write-back memory, the second one device memory without gathering.
             (MAIR_EL1, 0x04ff),
-            // 32 address bits from TTBR0_EL1 in pages of 4 KiB, tables in cacheable shared memory; none from TTBR1_EL1.
+            // TTBR0_EL1 translates 32 address bits in pages of 4 KiB, with tables in cacheable shared memory; TTBR1_EL1
+            // is not used.
             (TCR_EL1, 32 | 1 << 8 | 1 << 10 | 0b11 << 12 | 32 << 16 | 1 << 23 | 0b10 << 30),
             (TTBR0_EL1, TABLES as u64),
             (VBAR_EL1, EXCEPTIONS),
             // User mode may read the counter.
             (CNTKCTL_EL1, 0b11),
-            // Translation, data and instruction caches, and the bits that are 1 in all versions.
+            // Enables translation and the data and instruction caches; the other bits are 1 in all versions of the
+            // architecture.
             (SCTLR_EL1, 0x30d0_0800 | 1 << 12 | 1 << 2 | 1),
-            // All interrupts masked; user mode, or kernel mode with its own stack.
+            // All interrupts are masked. The guest runs in user mode, or in kernel mode with its own stack.
             (PSTATE, 0x3c0 | if mode == Mode::User { 0b0000 } else { 0b0101 }),
             (general(0), range.start),
             (general(1), range.end),

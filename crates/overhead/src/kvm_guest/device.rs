@@ -30,7 +30,7 @@ const ATTEMPTS: usize = 20;
 impl Device {
     /// Opens the device.
     pub(crate) fn open(path: &Path) -> Result<Self, Unavailable> {
-        // Opening the path must not wait for a writer if it is a pipe.
+        // If the path is a pipe, opening it must not wait for a writer.
         let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
         let file = OpenOptions::new()
             .read(true)
@@ -134,7 +134,7 @@ fn group_that_may(file: &std::fs::Metadata) -> Option<String> {
 /// The likely reason why there is no device.
 fn absent(path: &Path) -> Unavailable {
     let device = &path.display().to_string();
-    // The kernel lists its devices regardless of those available in a container.
+    // The kernel lists all its devices here, including those that are not available in a container.
     if path == Path::new(PATH) && Path::new("/sys/class/misc/kvm").exists() {
         return text!("{device} is missing from this container, although the kernel has KVM")
             .with_remedy(text!("start the container with --device {device}"));

@@ -10,12 +10,12 @@ pub enum Kind {
     Hardware,
     /// The processor runs both modes of a guest, and this machine is itself virtual.
     Nested,
-    /// The module kvm_pvm: the guest runs in the machine's user mode, and a guest kernel without support for this is
-    /// emulated.
+    /// The module kvm_pvm: both modes of the guest run in the machine's user mode, and a guest kernel that does not
+    /// support this is emulated.
     Pvm,
     /// At least one mode of the guest is emulated.
     Emulating,
-    /// KVM exists but does not run a guest.
+    /// KVM exists but cannot run a guest.
     Unusable,
     /// KVM is missing, or this user may not use it.
     None,

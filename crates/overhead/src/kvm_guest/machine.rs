@@ -19,14 +19,14 @@ pub(super) const OUTSIDE: u64 = 0x2_0000;
 /// The signal that interrupts a running vCPU. Other recipients ignore this signal.
 pub(super) const INTERRUPT: libc::c_int = libc::SIGURG;
 
-/// The reason why the guest exited.
+/// The reason why the guest stopped running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exit {
     /// The guest wrote to this port.
     Port(u16),
     /// The guest stored to this address outside its memory.
     Store(u64),
-    /// The guest raised an exception. On x86-64, all exceptions have this result.
+    /// An exception shut the guest down. On x86-64, every exception does.
     Shutdown,
     /// The signal interrupted the guest.
     Interrupted,
@@ -36,7 +36,7 @@ pub(super) enum Exit {
     Other(u32),
 }
 
-/// The machine. It is destroyed when dropped.
+/// The virtual machine, which is destroyed when this value is dropped.
 #[derive(Debug)]
 pub(super) struct Machine {
     // Dropped in this order: the vCPU, the machine, the memory that it uses.
@@ -72,7 +72,7 @@ impl Machine {
         Ok(Self { cpu, _machine: machine, memory })
     }
 
-    /// Writes to the guest's memory. Returns false, without writing, if the range exceeds the memory.
+    /// Writes to the guest's memory. If the range exceeds the memory, nothing is written and the result is `false`.
     #[must_use]
     pub(crate) fn write(&self, address: usize, bytes: &[u8]) -> bool {
         let fits = address.checked_add(bytes.len()).is_some_and(|end| end <= BYTES);
@@ -107,7 +107,7 @@ impl Machine {
             Ok(VcpuExit::IoOut(port, _)) => Exit::Port(port),
             Ok(VcpuExit::MmioWrite(address, _)) => Exit::Store(address),
             Ok(VcpuExit::Shutdown) => Exit::Shutdown,
-            // The kernel's number has 32 bits.
+            // The kernel uses a 32-bit number.
             Ok(VcpuExit::FailEntry(reason, _)) => Exit::Refused(reason as u32),
             Ok(VcpuExit::InternalError) => {
                 let left = &self.cpu.get_kvm_run().__bindgen_anon_1;
@@ -120,11 +120,11 @@ impl Machine {
         })
     }
 
-    /// Completes the instruction at which the guest exited, without running further, so that registers may be read and
-    /// written.
+    /// Completes the instruction at which the guest exited but does not continue the guest, so that registers may be
+    /// read and written.
     pub(crate) fn complete(&mut self) {
         self.cpu.set_kvm_immediate_exit(1);
-        // The run ends as if interrupted.
+        // The run ends as if it had been interrupted.
         let _ = self.cpu.run();
         self.cpu.set_kvm_immediate_exit(0);
     }

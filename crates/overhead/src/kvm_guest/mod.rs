@@ -1,9 +1,9 @@
 //! Runs the routine in a guest directly on `/dev/kvm`, without QEMU: a virtual machine with one page table and the
 //! routine's page, in user mode and in kernel mode.
 //!
-//! The kind of KVM is determined by running guests: some KVMs interpret a guest's kernel mode, and some never return.
-//! Each guest has a separate thread, pinned to its CPU. The caller waits for the thread with a timeout, can interrupt
-//! the guest with a signal, and leaves nothing behind.
+//! The kind of KVM is determined by running guests, because some kinds interpret a guest's kernel mode, and some never
+//! return from running a guest. Each guest has a separate thread, pinned to its CPU. The caller waits for the thread
+//! with a timeout, can interrupt the guest with a signal, and leaves nothing behind.
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
@@ -44,7 +44,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The layer's name on this CPU. Interrupts of the machine are enabled.
+    /// The name of the layer that runs on this CPU. The interrupts of this machine are enabled.
     pub fn name(self, cpu: u32) -> LayerName {
         let layer = match self {
             Mode::User => "guest user",
@@ -59,7 +59,7 @@ impl Mode {
 pub enum ExitWay {
     /// The guest writes to a port.
     Port,
-    /// The guest stores to an address without memory.
+    /// The guest stores to an address outside its memory.
     Store,
 }
 
@@ -70,7 +70,7 @@ struct Counted {
     ended: bool,
     exit: machine::Exit,
     primes: u64,
-    /// The counter values that the guest read right before and after the routine.
+    /// The counter values that the guest read right before the routine and right after it.
     from: u64,
     to: u64,
     /// The address at which the routine ran.
@@ -80,15 +80,15 @@ struct Counted {
 /// The first range to try, and the number of primes in it.
 const TRIAL: Range<u64> = 0..2000;
 const TRIAL_PRIMES: u64 = 303;
-/// The time limit of the trial. An interpreting KVM needs 0.3 s, a processor 20 µs.
+/// The time limit of the trial. The trial takes 0.3 s if KVM interprets the guest, and 20 µs if the processor runs it.
 const TRIAL_LIMIT: Duration = Duration::from_secs(4);
 /// The time limit of the routine after the trial: a hundred times the duration of a complete pass on a slow processor.
 const LIMIT: Duration = Duration::from_secs(60);
-/// A guest that is slower than user mode by this factor is interpreted, because no hypervisor has such overhead.
-/// Measured factors are 1.0 to 1.3 if the processor runs it, and otherwise 500 to 20,000.
+/// A guest that is slower than user mode by this factor is interpreted, because no hypervisor has such overhead. The
+/// measured factors are 1.0 to 1.3 if the processor runs the guest, and 500 to 20,000 otherwise.
 const INTERPRETED: f64 = 20.0;
 
-/// The result of trying guests.
+/// The result of trying to run guests.
 #[derive(Debug)]
 pub struct Found {
     /// The kind of KVM.
@@ -100,7 +100,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// Both guests as layers on this CPU.
+    /// Both guests, as layers that run on this CPU.
     pub fn into_layers(self, cpu: u32) -> Layers {
         let mut layers = Layers::default();
         for (mode, guest) in [(Mode::User, self.user), (Mode::Kernel, self.kernel)] {
@@ -110,9 +110,9 @@ impl Found {
     }
 }
 
-/// Tries guests on this CPU, with the device at `path` ([`PATH`]). `hypervisor` is the hypervisor under which this
-/// machine runs; `none` means bare metal. The trial takes at most one second if KVM responds, and at most ten seconds
-/// otherwise. A stop signal in `stop` ends a hanging guest.
+/// Tries to run guests on this CPU, with the device at `path` ([`PATH`]). `hypervisor` is the hypervisor under which
+/// this machine runs; `none` means bare metal. The trial takes at most one second if KVM responds, and at most ten
+/// seconds otherwise. A stop signal in `stop` ends a hanging guest.
 pub fn probe(
     path: &Path,
     cpu: u32,
@@ -121,7 +121,7 @@ pub fn probe(
 ) -> Found {
     let user = Guest::start(path, cpu, Mode::User, (ticks, stop));
     let kernel = match &user {
-        // Without a device, nothing else can be tried.
+        // Without a device, trying kernel mode is pointless.
         Err(tried @ Tried { ended: TriedUntil::Made, .. }) => Err(tried.clone()),
         _ => Guest::start(path, cpu, Mode::Kernel, (ticks, stop)),
     };
@@ -140,7 +140,7 @@ struct Tried {
     ended: TriedUntil,
 }
 
-/// The point at which a guest failed.
+/// The point that a failed guest reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TriedUntil {
     /// The guest could not be created.

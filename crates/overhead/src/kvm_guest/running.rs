@@ -12,17 +12,17 @@ use super::{Counted, ExitWay, INTERPRETED, Mode, TRIAL, TRIAL_PRIMES, processor}
 use crate::{Observer, Pass, Ticks, Unavailable, crc32, page_offset};
 use os::pin::Pinned;
 
-/// Maximum number of trials. Several trials are run so that an interruption is not mistaken for emulation.
+/// Maximum number of runs in the trial. Several runs are done so that an interruption is not mistaken for emulation.
 const TRIALS: usize = 5;
-/// Trials that take longer than this, in seconds, are repeated only a few times.
+/// Runs that take longer than this, in seconds, are repeated only a few times.
 const LONG: f64 = 0.05;
 
 /// The result of the trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Trial {
-    /// The exit method of the guest.
+    /// The way in which the guest exits.
     pub way: ExitWay,
-    /// The best run, seconds.
+    /// The duration of the fastest run, seconds.
     pub seconds: f64,
     /// The slowdown compared with running outside the guest.
     pub times: f64,
@@ -59,7 +59,7 @@ impl Running {
         Unavailable::new(text!("KVM ({device}) does not run the guest: {error}"))
     }
 
-    /// Determines the first exit method that works, and the duration of the trial range.
+    /// Determines the first way to exit the guest that works, and how long the guest takes for the trial range.
     pub(super) fn try_out(&mut self) -> Result<Trial, Unavailable> {
         let mut last = Unavailable::new(text!("cannot exit the guest"));
         for way in processor::WAYS {
@@ -126,7 +126,7 @@ fn inside(counted: &Counted, around: f64, ticks: Ticks) -> Option<f64> {
     (seconds > 0.0 && seconds <= around).then_some(seconds)
 }
 
-/// Describes the end of a guest that exited abnormally or did not count the primes of the trial correctly.
+/// Describes the failure of a guest that exited abnormally or miscounted the primes of the trial.
 fn wrong(counted: &Counted) -> Unavailable {
     if counted.ended {
         return Unavailable::new(text!(
@@ -148,7 +148,7 @@ fn wrong(counted: &Counted) -> Unavailable {
         Exit::Port(port) => {
             text!("the guest exited at port {port}", port = format!("{port:#x}"))
         }
-        Exit::Other(number) => text!("the guest exited with KVM's reason {number}"),
+        Exit::Other(number) => text!("the guest exited (KVM exit reason {number})"),
         Exit::Interrupted => return interrupted(),
     })
 }
@@ -166,9 +166,9 @@ fn interrupted() -> Unavailable {
     Unavailable::new(text!("the guest was interrupted"))
 }
 
-/// Blocks all signals in the calling thread; other threads of the process handle them.
+/// Blocks all signals in the calling thread, so that other threads of the process handle them.
 fn block_signals() {
-    // SAFETY: the set is live, and all zeros are a value of it.
+    // SAFETY: the set is live, and all zeros is a valid value.
     unsafe {
         let mut set: libc::sigset_t = std::mem::zeroed();
         libc::sigfillset(&mut set);

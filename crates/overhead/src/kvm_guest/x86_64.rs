@@ -15,7 +15,7 @@ use super::{Counted, ExitWay, Mode};
 use crate::Unavailable;
 
 // The guest's code: it reads the counter, calls the routine (r10) with the range in rdi and rsi, reads the counter
-// again, and exits through a port, or with a store to the address in r14 if there is one.
+// again, and exits with a store to the address in r14 if that is not 0, otherwise through a port.
 global_asm!(
     ".pushsection .rodata.linespeed_guest,\"a\",@progbits",
     ".globl linespeed_guest",
@@ -52,7 +52,8 @@ unsafe extern "C" {
     static linespeed_guest_end: u8;
 }
 
-/// The port that signals the end of the routine: on a PC, the port of the math coprocessor, which is no longer used.
+/// The port that signals the end of the routine. On a PC, this is the port of the math coprocessor, which is no longer
+/// used.
 const PORT: u16 = 0xf0;
 
 /// The layout of the guest's memory: page tables (root first), descriptors, the code, the routine, the end of a stack.
@@ -63,7 +64,7 @@ const CODE: u64 = 0x5000;
 pub(super) const ROUTINE: u64 = 0x6000;
 const STACK: u64 = 0x8000;
 
-/// Present, writable, accessible in user mode.
+/// The page is present, writable, and accessible in user mode.
 const ENTRY: u64 = 0b111;
 
 /// Ways to exit the guest; the first one that works is used.
@@ -85,13 +86,13 @@ pub(super) fn after_cpu(device: &Device, _: &VmFd, cpu: &VcpuFd) -> Result<(), U
     let supported = device.kvm.get_supported_cpuid(KVM_MAX_CPUID_ENTRIES);
     supported.and_then(|cpuid| cpu.set_cpuid2(&cpuid)).map_err(|error| {
         Unavailable::new(text!(
-            "KVM does not report the CPUID of a guest: {error}",
+            "cannot set up the vCPU's CPUID in KVM: {error}",
             error = io::Error::from(error)
         ))
     })
 }
 
-/// Writes the guest's tables and code, once.
+/// Writes the guest's tables and code; this is done only once.
 pub(super) fn prepare(machine: &Machine) -> Result<(), Unavailable> {
     let start = &raw const linespeed_guest;
     // SAFETY: both symbols are in one readable section, the end after the start.
@@ -176,10 +177,10 @@ fn enter(machine: &Machine, mode: Mode) -> io::Result<()> {
         g: 1,
         ..kvm_segment::default()
     };
-    // Code, readable, accessed, 64-bit.
+    // A readable, accessed 64-bit code segment.
     system.cs = kvm_segment { selector: code, type_: 11, db: 0, l: 1, ..flat };
     [system.ds, system.es, system.fs, system.gs, system.ss] = [flat; 5];
-    // A busy 64-bit task, which the processor demands, and no local table.
+    // A busy 64-bit task segment, which the processor requires, and no local descriptor table.
     let none = kvm_segment::default();
     system.tr = kvm_segment { base: TASK, limit: 0x67, selector: 0x28, type_: 11, present: 1, ..none };
     system.ldt = kvm_segment { unusable: 1, ..none };

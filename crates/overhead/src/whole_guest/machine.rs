@@ -1,4 +1,4 @@
-//! The machine: QEMU, and the communication with the linespeed inside it.
+//! The machine: QEMU, and the communication with the linespeed that runs in the guest.
 
 use std::fs;
 use std::fs::File;
@@ -21,7 +21,7 @@ use super::protocol::{self, Answer, GuestCommand, PIECE, Place};
 use super::qemu;
 use crate::{Pass, Unavailable};
 
-/// The time limit for booting.
+/// The time limit for booting the machine.
 const BOOT: Duration = Duration::from_secs(120);
 /// The interval between checks for a signal while waiting for the machine.
 const LOOK: Duration = Duration::from_millis(50);
@@ -106,7 +106,7 @@ impl Machine {
         self.ask(&GuestCommand::Load, b"").map(drop)
     }
 
-    /// Counts the primes of a range in the machine.
+    /// Has the machine count the primes of a range.
     pub(super) fn pass(&mut self, place: Place, range: Range<u64>) -> Result<Pass, Unavailable> {
         match self.ask(&GuestCommand::Pass(place, range), b"")? {
             Answer::Pass(pass) => Ok(pass),
@@ -128,7 +128,7 @@ impl Machine {
         protocol::answer(&String::from_utf8_lossy(&line))
     }
 
-    /// The payload of the next frame of this kind; other frames are skipped.
+    /// The payload of the next frame of this kind; frames of other kinds are skipped.
     fn next(&mut self, wanted: Said, limit: Duration) -> Result<Vec<u8>, Unavailable> {
         let until = Instant::now() + limit;
         loop {
@@ -223,7 +223,7 @@ fn forward(from: Option<ChildStdout>, to: &mpsc::SyncSender<Vec<u8>>) {
 
 /// The last non-empty line of a file, without control characters.
 fn last_line(file: &mut File) -> Option<String> {
-    /// Number of bytes to read from the end, which is enough for the last line.
+    /// Number of bytes to read from the end of the file, which is enough for its last line.
     const LAST: u64 = 4096;
     let end = file.seek(SeekFrom::End(0)).ok()?;
     file.seek(SeekFrom::Start(end.saturating_sub(LAST))).ok()?;

@@ -1,10 +1,10 @@
-//! Runs the routine in a whole guest: a kernel under QEMU with linespeed as init, which runs the routine in a user
-//! program and in kernel threads.
+//! Runs the routine in a guest with its own operating system: a kernel under QEMU, with linespeed as init. linespeed
+//! runs the routine in a user program and in kernel threads of the guest.
 //!
-//! Each vCPU is pinned to a CPU of this machine. The guest counts ranges on request over a serial port, so that it
-//! alternates with the other layers. Under KVM, guest and host read the same counter, so their times are comparable;
-//! under emulation, the guest's times are
-//! meaningless. The kernel module is built on this machine, for the kernel that the guest reports.
+//! Each vCPU is pinned to a CPU of this machine. The guest counts ranges on request over a serial port, so that it can
+//! alternate with the other layers. Under KVM, guest and host read the same counter, so their times are comparable;
+//! under emulation, the guest's times are meaningless. The kernel module is built on this machine, for the kernel that
+//! the guest reports.
 
 mod machine;
 mod protocol;
@@ -34,7 +34,7 @@ pub const USER: &str = "guest OS user";
 pub const KERNEL: &str = "guest OS kernel";
 
 /// Boots the machine and returns its layers, including unavailable ones with their reasons. Under emulation, the run
-/// shows only whether the machine counts all primes with the same bytes; the times are withheld.
+/// only shows whether the same machine code counts all primes correctly in the machine; the times are withheld.
 pub fn boot_layers(spec: &WholeGuest) -> Layers {
     let mut layers = boot(spec);
     if spec.emulated() {
@@ -99,8 +99,8 @@ fn withhold(layer: &mut dyn Layer, kvm: Kind) -> Unavailable {
     let (kvm, primes) = (kvm.word(), pass.primes);
     let reason = if right {
         text!(
-            "QEMU emulates the CPU (KVM: {kvm}), so times are meaningless; identical code counted {primes} \
-             primes correctly"
+            "QEMU emulates the CPU (KVM: {kvm}), so times are meaningless; the same code \
+             gave the correct result ({primes} primes)"
         )
     } else {
         text!("QEMU emulates the CPU (KVM: {kvm}); the guest's code or its result ({primes} primes) is wrong")
@@ -156,7 +156,7 @@ mod tests {
         let Layers { running: rows, missing } = boot_layers(&spec(&path, &BuildDirectory::default()));
         assert_eq!((rows.len(), missing.len()), (0, PLACES.len()));
         for (name, failure) in missing {
-            // Either QEMU reports the reason, or it is not installed here.
+            // Either QEMU reports the reason, or QEMU is not installed.
             let said = failure.remedy.is_some()
                 || failure.reason.is(&machine::ENDED)
                 || failure.reason.value("what") == Some(&record::Text::from(machine::ENDED).into());
@@ -175,7 +175,7 @@ const PLACES: [Place; 5] = [
     Place { kernel: true, bound: true, interrupts: false },
 ];
 
-/// The components of the machine.
+/// The components and the placement of the machine.
 #[derive(Clone, Copy, Debug)]
 pub struct WholeGuest<'a> {
     /// The kernel; `None` for the running one.
@@ -190,9 +190,9 @@ pub struct WholeGuest<'a> {
     pub cpu: u32,
     /// The CPU of the machine's second vCPU, if any; unpinned threads may also run there.
     pub other: Option<u32>,
-    /// The available KVM, which is used if it runs kernels at the processor's speed; otherwise, QEMU emulates.
+    /// The available KVM, which is used if it runs kernels at the processor's speed; otherwise, QEMU emulates the CPU.
     pub kvm: Kind,
-    /// The stop request, which ends waiting for the machine.
+    /// The stop request; it also ends any wait for the machine.
     pub stop: &'static Stop,
 }
 

@@ -1,5 +1,5 @@
-//! Requests to the machine over a serial port, and the machine's answers. Each is a line of JSON. A request that
-//! announces a piece of a file is followed by that piece.
+//! Requests to the machine over a serial port, and the machine's answers. Each request and each answer is a line of
+//! JSON. A request that announces a piece of a file is followed by that piece.
 
 use std::ops::Range;
 
@@ -30,7 +30,7 @@ pub(super) struct Place {
 pub(super) enum GuestCommand {
     /// Report the kernel release.
     About,
-    /// Receive this many more bytes of the kernel module, which follow.
+    /// Receive the next part of the kernel module: this many bytes, which follow the request.
     Piece(usize),
     /// Load the module.
     Load,
@@ -48,9 +48,9 @@ pub(super) fn line(said: &impl Serialize) -> String {
 pub(super) enum Answer {
     /// The release of the machine's kernel.
     Release(String),
-    /// The request is done.
+    /// The request was executed.
     Done,
-    /// The pass, with the disturbances counted by the machine for its thread.
+    /// The pass, including the disturbances of its thread that the machine counted.
     Pass(Pass),
     /// The reason why the request failed, and the remedy.
     Failed(String, Option<Text>),

@@ -19,11 +19,12 @@ pub(super) const PROGRAM: (&str, &str) = ("qemu-system-aarch64", "qemu-system-ar
 /// The kernel's console, and linespeed's own serial port.
 #[cfg(target_arch = "x86_64")]
 const PORTS: (&str, &str) = ("ttyS0", "ttyS1");
-/// The board `virt` has one built-in serial port; the other one is on the PCI bus.
+/// The kernel's console, and linespeed's own serial port. The board `virt` has only one built-in serial port; the
+/// second one is on the PCI bus.
 #[cfg(target_arch = "aarch64")]
 const PORTS: (&str, &str) = ("ttyAMA0", "ttyS0");
 
-/// Memory of the machine, MiB: enough for a kernel and two copies of linespeed, which exist during boot.
+/// Memory of the machine, MiB: enough for a kernel and two copies of linespeed, both of which exist during boot.
 const MEMORY: u32 = 512;
 
 /// The path through which a child can open a file that this process has open, even if the file has no name.
@@ -31,7 +32,7 @@ fn path_of(file: &File) -> String {
     format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd())
 }
 
-/// QEMU's arguments. The machine communicates through QEMU's standard input and output.
+/// QEMU's arguments. Requests and answers are sent through QEMU's standard input and output.
 pub(super) fn arguments(
     kernel: &Path,
     initramfs: &File,
@@ -46,7 +47,7 @@ pub(super) fn arguments(
         offline: Vec::new(),
         emulated,
     };
-    // A panic terminates the machine, and its messages are shown.
+    // A kernel panic terminates the machine, and the kernel's messages are shown.
     let parameters = format!("console={port} loglevel=4 panic=-1 {}", orders.parameters());
     let (board, processor) = match (cfg!(target_arch = "x86_64"), emulated) {
         (true, true) => ("q35", "max"),

@@ -1,4 +1,4 @@
-//! The machine's side, which executes requests and answers with the results.
+//! The machine's side of the communication, which executes requests and returns the results.
 
 use record::text;
 use std::io::{BufRead, Read};
@@ -19,7 +19,7 @@ const FILE: &str = "/tmp/linespeed.ko";
 /// Maximum size of a module, bytes.
 const MOST: usize = 64 << 20;
 
-/// Executes each line of `requests` and answers each with a line, until there are no more requests.
+/// Executes the request in each line of `requests` and answers with a line, until there are no more requests.
 pub fn serve(mut requests: impl BufRead, answer: &mut dyn FnMut(&str)) {
     let mut server = Server::new();
     loop {
@@ -38,13 +38,13 @@ pub fn serve(mut requests: impl BufRead, answer: &mut dyn FnMut(&str)) {
     }
 }
 
-/// The state of the machine.
+/// The state of the machine's side.
 struct Server {
     ticks: Ticks,
     /// The bytes of the module received so far.
     bytes: Vec<u8>,
     module: Option<Rc<Module>>,
-    /// The requested layers, each with its place.
+    /// The layers requested so far, each with the place where it runs.
     layers: Vec<(Place, Box<dyn Layer>)>,
 }
 

@@ -1,5 +1,5 @@
 //! Tasks with a user-set CPU affinity. The affinity is recorded and restored because kernels before 6.2 forget it when
-//! the CPUs of a version 2 control group change (Linux commit 8f9ea86fdf99, "sched: Always preserve the user requested
+//! the CPUs of a v2 control group change (Linux commit 8f9ea86fdf99, "sched: Always preserve the user requested
 //! cpumask").
 
 use os::child::Stat;
@@ -21,7 +21,7 @@ pub struct BoundTask {
     pub cpus: CpuList,
 }
 
-/// All tasks that may not run on all of these CPUs.
+/// All tasks whose affinity excludes at least one of these CPUs.
 pub fn find_bound_tasks(cpus: &CpuList) -> Vec<BoundTask> {
     let tasks = numbers("/proc").flat_map(|process| numbers(format!("/proc/{process}/task")));
     let bound = |task: i32| {
@@ -44,14 +44,14 @@ impl BoundTask {
             return false;
         }
         if self.is_there() && affinity(self.task).is_some_and(|now| now != left) {
-            // Per-CPU kernel threads refuse this, and were not moved.
+            // Per-CPU kernel threads refuse this; they have not been moved anyway.
             let _ = process::set_affinity(self.task, &left);
         }
         true
     }
 
-    /// Restores the task's affinity, unless another process has changed it since. The kernel may have widened the
-    /// affinity, and our reservation of CPUs may have reduced it.
+    /// Restores the task's affinity, unless another process has changed it since. An affinity that the kernel has
+    /// widened, or that our reservation of CPUs has reduced, does not count as changed by another process.
     pub fn give_back(&self, taken: &CpuList) {
         let (was, contents) = (&self.cpus, self.cpus.difference(taken));
         let ours = |now: CpuList| now != *was && (now == contents || was.is_subset(&now));

@@ -1,5 +1,6 @@
-//! Changes that consist of more than a value in a file and persist until undone: control groups, disabled swap. Each is
-//! recorded in the journal before it begins, and can be undone from any intermediate point, even repeatedly.
+//! Changes that consist of more than a value in a file and persist until they are undone: control groups, disabled
+//! swap. Each change is recorded in the journal before it begins, and can be undone from any intermediate point, even
+//! repeatedly.
 
 pub mod bound_tasks;
 pub mod shield;
@@ -48,7 +49,7 @@ impl CompoundChange {
         }
     }
 
-    /// A path in the change that no valid change of this kind can contain.
+    /// A path in the change that no valid change of this kind can contain; `None` if all paths are valid.
     pub fn foreign_path(&self) -> Option<&str> {
         match self {
             CompoundChange::Shield(shield) => shield.foreign_path(),
@@ -56,7 +57,7 @@ impl CompoundChange {
         }
     }
 
-    /// Represents the compound change as a change of a value, to report the outcome.
+    /// Represents the compound change as the change of a value, so that its outcome can be reported.
     pub fn as_change(&self) -> Change {
         let (knob, path, old, new) = match self {
             CompoundChange::Shield(shield) => {
@@ -86,7 +87,7 @@ impl CompoundError {
         Self(format!("{path}: {error}"))
     }
 
-    /// Combines any number of errors.
+    /// Combines any number of errors into one.
     fn all(errors: &[Self]) -> Result<(), Self> {
         let words: Vec<&str> = errors.iter().map(|error| error.0.as_str()).collect();
         if words.is_empty() { Ok(()) } else { Err(Self(words.join("; "))) }

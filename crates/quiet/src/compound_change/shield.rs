@@ -1,10 +1,9 @@
 //! Reserves CPUs for one command with cpusets, as `cset shield` does.
 //!
-//! Version 2: a group whose partition is `isolated`, which removes its CPUs from all other groups and from the
-//! scheduler's load balancing
-//! (Documentation/admin-guide/cgroup-v2.rst); the affinity of tasks is restored. Version 1: one group for the command and one for the rest.
-//! All tasks of our own group that may run on all of its CPUs are moved to the latter
-//! (Documentation/admin-guide/cgroup-v1/cpusets.rst). Tasks with a user-set affinity are not moved, because the kernel
+//! With cgroup v2, the command runs in a group whose partition is `isolated`. This removes the group's CPUs from all other groups and from
+//! the scheduler's load balancing (Documentation/admin-guide/cgroup-v2.rst). The affinity of tasks is restored afterwards. With cgroup v1,
+//! there is one group for the command and one for all other tasks. The tasks of our own group that may run on all of its CPUs are moved to
+//! the second group (Documentation/admin-guide/cgroup-v1/cpusets.rst). Tasks with a user-set affinity are not moved, because the kernel
 //! would forget their affinity.
 
 use std::collections::{BTreeMap, HashSet};
@@ -41,16 +40,16 @@ pub struct Shield {
     pub rest: CpuList,
     /// The parent's memory nodes.
     pub mems: String,
-    /// Version 2: whether the controller must be enabled below the parent, and disabled afterwards.
+    /// With cgroup v2: whether the controller must be enabled below the parent, and disabled afterwards.
     pub switched: bool,
-    /// Version 2: tasks with a user-set affinity, which the kernel may forget.
+    /// With cgroup v2: tasks with a user-set affinity, which the kernel may forget.
     #[serde(default)]
     pub bound: Vec<BoundTask>,
 }
 
 /// Maximum number of passes over a list of tasks that grows while it is read.
 const PASSES: usize = 5;
-/// Maximum number of checks of a group that does not become empty, and the pause between two checks.
+/// Maximum number of attempts to empty and remove a group, and the pause between two attempts.
 const LOOKS: usize = 400;
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -90,7 +89,8 @@ impl Shield {
             return Err("no control groups are mounted".to_owned());
         };
         if version == Version::V1 {
-            // With the mount option noprefix, the files have other names, but this option is not used in practice.
+            // With the mount option noprefix, the files would have other names, but nobody uses this option in
+            // practice.
             let mems = root.text(&format!("{own}/cpuset.mems")).unwrap_or_default();
             let cpus = root.cpu_list(&format!("{own}/cpuset.cpus")).unwrap_or_default();
             if mems.is_empty() || cpus.is_empty() {
@@ -102,7 +102,7 @@ impl Shield {
             }
             return Ok(Self { rest, ..shield(1, own.to_owned(), own.to_owned(), mems, false) });
         }
-        // A partition must be below a partition; the root group is a partition.
+        // The parent of a partition must itself be a partition, and the root group is one.
         let top = folders.last().map_or(own, |(_, folder)| folder);
         let has = |file: &str| {
             let text = root.text(&format!("{top}/{file}")).unwrap_or_default();
@@ -115,7 +115,7 @@ impl Shield {
         Ok(shield(2, top.to_owned(), own.to_owned(), String::new(), switched))
     }
 
-    /// Adds the currently pinned tasks.
+    /// Adds the tasks that are currently pinned to CPUs.
     pub fn prepared(&self) -> Self {
         let all = self.quiet.union(&self.rest);
         let bound = if self.version == 2 { super::bound_tasks::find_bound_tasks(&all) } else { Vec::new() };
@@ -146,7 +146,8 @@ impl Shield {
         format!("{}/linespeed-rest-{}", self.parent, self.mark)
     }
 
-    /// Creates the groups and clears the CPUs. Reports tasks that remain on these CPUs.
+    /// Creates the groups and moves other tasks off the quiet CPUs. Reports the tasks that could not stay on their CPUs
+    /// or could not be moved.
     pub fn make(&self) -> Result<Option<Text>, CompoundError> {
         let quiet = self.quiet_folder();
         let made = |folder: &str| fs::create_dir(folder).map_err(|error| CompoundError::at(folder, &error));
@@ -174,8 +175,8 @@ impl Shield {
         Ok(describe_staying(&self.move_tasks_away(&rest), &self.quiet))
     }
 
-    /// Restricts tasks with a user-set affinity to their remaining CPUs. Reports tasks without remaining CPUs, which therefore run on other
-    /// CPUs in the meantime.
+    /// Restricts tasks with a user-set affinity to their remaining CPUs. Reports the tasks that have no CPUs left and therefore run on
+    /// other CPUs in the meantime.
     fn confine_bound_tasks(&self) -> Option<Text> {
         let moved: BTreeMap<String, String> = self
             .bound
@@ -208,7 +209,7 @@ impl Shield {
                 if looked_at.contains(task) {
                     continue;
                 }
-                // A task outside this container has no PID here.
+                // A task outside this container is listed with the PID 0.
                 let Some(number) = task.parse().ok().filter(|number| *number > 0) else { continue };
                 let Some(cpus) = os::pin::affinity(number) else { continue };
                 if all.is_subset(&cpus) && (&rest).write_all(task.as_bytes()).is_ok() {
@@ -234,8 +235,8 @@ impl Shield {
         write(&format!("{}/cgroup.procs", self.quiet_folder()), &pid.to_string())
     }
 
-    /// Returns the CPUs: remaining tasks move back, and the groups are removed, including groups created inside them. One failure does not
-    /// prevent the rest.
+    /// Returns the CPUs: remaining tasks move back, and the groups are removed, including groups created inside them. If one step fails,
+    /// the others are still done.
     pub fn remove(&self) -> Result<(), CompoundError> {
         let list = if self.version == 2 { "cgroup.procs" } else { "tasks" };
         let mut errors: Vec<CompoundError> = [self.rest_folder(), self.quiet_folder()]
@@ -266,7 +267,7 @@ impl Shield {
             match refused {
                 None => return Ok(()),
                 Some(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-                // A task that has just ended leaves its group slightly later than it ends.
+                // A task leaves its group slightly after it has ended.
                 Some(error) if error.raw_os_error() == Some(libc::EBUSY) => {}
                 Some(error) => return Err(CompoundError::at(folder, &error)),
             }
@@ -277,7 +278,7 @@ impl Shield {
         Err(CompoundError(format!("the group cannot be removed: {}", describe_use(folder, list, &last))))
     }
 
-    /// Moves a group's tasks back. If some cannot be moved, stores the reason of the last one in `last`.
+    /// Moves a group's tasks back. If some cannot be moved, stores the reason for the last failure in `last`.
     fn send_home(&self, group: &Path, list: &str, home: &str, last: &mut String) {
         let tasks = fs::read_to_string(group.join(list)).unwrap_or_default();
         if tasks.is_empty() {
@@ -294,13 +295,14 @@ impl Shield {
     }
 }
 
-/// Whether a path is not a control group. A removed path may have been one.
+/// Whether a path exists outside the control group file systems. A path that no longer exists may have been a control
+/// group.
 fn is_in_another_file_system(path: &str) -> bool {
     let group = [libc::CGROUP_SUPER_MAGIC, libc::CGROUP2_SUPER_MAGIC];
     rustix::fs::statfs(path).is_ok_and(|there| !group.contains(&there.f_type))
 }
 
-/// A group and all its descendants, the lowest first.
+/// A group and all its descendants, the innermost groups first.
 fn groups_within(folder: &Path) -> Vec<PathBuf> {
     let mut all = vec![folder.to_owned()];
     let mut at = 0;
@@ -363,8 +365,8 @@ fn describe_staying(stay: &BTreeMap<String, String>, quiet: &CpuList) -> Option<
     Some(text!("{who} pinned to {cpus} may still run there; to move them: taskset -cp LIST PID"))
 }
 
-/// The reason why a group cannot be removed: tasks in the group and in nested groups, with the reason why the last one could not be moved;
-/// otherwise, the nested groups.
+/// The reason why a group cannot be removed: the tasks in the group and in nested groups, with the last error from moving them. If there
+/// are no tasks, the nested groups are the reason.
 fn describe_use(folder: &str, list: &str, refusal: &str) -> String {
     let groups = groups_within(Path::new(folder));
     let read = |group: &PathBuf| fs::read_to_string(group.join(list)).unwrap_or_default();
@@ -382,7 +384,7 @@ fn describe_use(folder: &str, list: &str, refusal: &str) -> String {
     }
 }
 
-/// Whether another group below this one has its own CPUs.
+/// Whether another group below the parent has its own CPUs.
 fn others_use_cpusets(parent: &str) -> bool {
     let entries = fs::read_dir(Path::new(parent)).into_iter().flatten().flatten();
     entries.into_iter().any(|entry| {

@@ -16,7 +16,7 @@ use super::{CompoundError, is_plain};
 const SWAP_FLAG_PREFER: i32 = 0x8000;
 const SWAP_FLAG_PRIO_MASK: i32 = 0x7fff;
 
-/// The memory required to read all swapped-out data back, relative to the size of the data.
+/// The memory that is required for reading all swapped-out data back, relative to the size of that data.
 const ROOM: f64 = 1.1;
 
 /// The previously enabled swap areas.
@@ -51,7 +51,8 @@ impl SwapAreas {
         Self(text.lines().skip(1).filter_map(area).collect())
     }
 
-    /// A path that cannot be a swap area: it is relative, or the file is neither a device nor owned by root.
+    /// A path that cannot be a swap area: the path is relative, or the file is neither a device nor a file owned by
+    /// root.
     pub fn foreign_path(&self) -> Option<&str> {
         let is_swap = |path: &str| match fs::metadata(path) {
             Ok(there) => there.file_type().is_block_device() || there.is_file() && there.uid() == 0,

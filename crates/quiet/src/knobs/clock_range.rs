@@ -1,4 +1,4 @@
-//! The clock range; if boost cannot be switched off, the range is limited to the nominal clock.
+//! The clock range. Both ends are set to the nominal clock or, if that is unknown, to the policy's maximum.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +34,7 @@ pub(super) fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
     Ok(Some(Inspection::noisy(now, steadier, Adjustment::Write(changes))))
 }
 
-/// The highest allowed clock, kHz: the requested one, or the policy's maximum.
+/// The highest allowed clock, kHz: the requested clock, but not more than the policy's maximum.
 pub(super) fn set_to(knob: &Knob, context: &KnobContext, khz: &str, cpus: Option<&CpuList>) -> Seen {
     let Ok(wanted) = khz.parse::<u64>() else { return Ok(None) };
     let (mut any, mut changes) = (false, Vec::new());

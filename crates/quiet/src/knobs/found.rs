@@ -1,4 +1,5 @@
-//! Report-only knobs: linespeed never sets them, because they belong to others or cannot be set here.
+//! Report-only knobs: linespeed never sets them, because they are the responsibility of someone else or cannot be
+//! changed from this machine.
 
 use machine::sensors::{power_supply, throttling};
 use machine::text::bytes_field;
@@ -22,7 +23,7 @@ pub(super) fn inspect_irqbalance(_: &Knob, context: &KnobContext) -> Seen {
     })
 }
 
-/// Maximum load of an idle machine.
+/// Maximum load average of an idle machine.
 const AT_REST: f64 = 0.3;
 
 pub(super) fn inspect_others(_: &Knob, context: &KnobContext) -> Seen {
@@ -44,7 +45,7 @@ pub(super) fn inspect_quota(_: &Knob, context: &KnobContext) -> Seen {
     Ok(Some(Inspection::noisy(now, "none", Adjustment::Manual(remove))))
 }
 
-/// Share of the time since boot below which a disturbance does not affect a median.
+/// A disturbance that takes a smaller share of the time since boot than this does not affect a median.
 const HIDDEN: f64 = 0.001;
 
 pub(super) fn inspect_steal(_: &Knob, context: &KnobContext) -> Seen {

@@ -39,7 +39,7 @@ impl States {
     }
 
     /// The latency limit to request, microseconds: the exit latency of the first halt state if that is shallow,
-    /// otherwise 0, which permits only polling.
+    /// otherwise 0, with which only polling is permitted.
     fn limit(&self) -> u32 {
         self.first.filter(|us| *us <= SHALLOW_US).and_then(|us| u32::try_from(us).ok()).unwrap_or(0)
     }
@@ -79,8 +79,8 @@ pub(super) fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
     hold_off(knob, context, open, now, states.limit())
 }
 
-/// How to disable states with an exit latency above `limit` microseconds, for the duration of a command or on these
-/// CPUs.
+/// Determines how to disable idle states with an exit latency above `limit` microseconds, for the duration of a command
+/// or on these CPUs.
 fn hold_off(knob: &Knob, context: &KnobContext, open: Vec<u32>, now: Text, limit: u32) -> Seen {
     let value = if limit == 0 { "n/a".to_owned() } else { limit.to_string() };
     let changes = if context.quiet.is_empty() && !context.stays {

@@ -1,4 +1,4 @@
-//! The table of all knobs, and the inspection of knobs that are more than files with one value or word.
+//! The table of all knobs, and the inspection of knobs that are not just files with one value or word.
 
 mod boost;
 mod clock_range;
@@ -37,7 +37,7 @@ pub static KNOBS: LazyLock<Vec<Knob>> = LazyLock::new(|| {
     knobs
 });
 
-/// The functions that inspect knobs that are not just files, and set them to a given value.
+/// The functions that inspect knobs that are not just files, and that set such knobs to a given value.
 fn inspect_by_code(name: &str) -> Inspect {
     match name {
         "clock-range" => Inspect::With(clock_range::inspect, Some(clock_range::set_to)),
@@ -66,7 +66,7 @@ fn inspect_by_code(name: &str) -> Inspect {
     }
 }
 
-/// Explanations of knobs, in the format of [`record::glossary`], except those that the inventory explains.
+/// Explanations of knobs, in the format of [`record::glossary`]. Knobs that the inventory explains are omitted.
 pub const GLOSSARY: &str = include_str!("glossary.md");
 
 /// The knob with this name.

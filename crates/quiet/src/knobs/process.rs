@@ -1,4 +1,4 @@
-//! Per-command settings: nice, SCHED_FIFO, ionice, fixed addresses.
+//! Settings that affect only the command: nice, SCHED_FIFO, ionice, fixed addresses.
 
 use crate::files::Files;
 use crate::knob::{Adjustment, Inspection, Knob, KnobContext, ProcessSetting, Seen};
@@ -16,8 +16,9 @@ pub fn lowest_nice_value(own: &ProcessAttributes) -> i32 {
 
 const AUTOGROUPS: &str = "/proc/sys/kernel/sched_autogroup_enabled";
 
-/// The scope of a nice value, if the value does not affect all tasks: the scheduler weighs groups first, and tasks only
-/// within a group. If autogroups are enabled, tasks without a separate control group are grouped by session (sched(7)).
+/// The scope of a nice value; `None` if the value has an effect on all tasks. The scope may be limited because the
+/// scheduler first weighs groups, and then weighs tasks only within a group. If autogroups are enabled, tasks without a
+/// separate control group are grouped by session (sched(7)).
 pub fn nice_scope_limit(files: &dyn Files) -> Option<Text> {
     if let Some(group) = group_of_its_own(files) {
         Some(text!(
@@ -40,7 +41,7 @@ pub fn nice_scope_limit(files: &dyn Files) -> Option<Text> {
 /// The innermost control group of this process that has its own weight; `None` if that is the root.
 fn group_of_its_own(files: &dyn Files) -> Option<String> {
     let groups = files.read("/proc/self/cgroup").ok()?;
-    // "4:cpu,cpuacct:/a" of version 1, "0::/a" of version 2 (cgroups(7)).
+    // The lines are `4:cpu,cpuacct:/a` for cgroup v1 and `0::/a` for cgroup v2 (cgroups(7)).
     let find_path = |wanted: fn(&str) -> bool| {
         groups.lines().find_map(|line| {
             let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
@@ -50,7 +51,7 @@ fn group_of_its_own(files: &dyn Files) -> Option<String> {
     if let Some(path) = find_path(|name| name == "cpu") {
         return (path != "/").then(|| path.to_owned());
     }
-    // The real root group has no weight; that of a container has one.
+    // The real root group has no weight; a container's root group has one.
     let mut path = find_path(str::is_empty)?.trim_end_matches('/');
     loop {
         if files.read(&format!("/sys/fs/cgroup{path}/cpu.weight")).is_ok() {

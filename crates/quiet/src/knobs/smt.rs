@@ -1,4 +1,4 @@
-//! Siblings: two threads on one core, which compete for its resources.
+//! SMT siblings: hardware threads that share a core and compete for its resources.
 
 use record::{CpuList, text};
 
@@ -18,7 +18,7 @@ pub(super) fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
         return Ok(if pairs.is_empty() && context.text(ACTIVE).is_none() {
             None
         } else if context.live && !has_them {
-            // In a guest, the host's siblings may still run other guests, which is not quiet and cannot be changed from
+            // In a guest, other guests may still run on the siblings of the host's CPUs, which cannot be prevented from
             // here.
             Some(Inspection::absent(text!(
                 "quiet-smt-no-siblings",

@@ -12,7 +12,7 @@ const IOPRIO_WHO_PROCESS: i32 = 1;
 const IOPRIO_CLASS_SHIFT: i32 = 13;
 pub(crate) const IOPRIO_CLASS_BE: i32 = 2;
 
-/// The settings of a process, as far as the kernel exposes them.
+/// The settings of a process that the kernel reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProcessAttributes {
     /// Nice value.
@@ -36,7 +36,7 @@ const CAP_SYS_NICE: u32 = 23;
 
 /// The settings of this process.
 pub fn read_attributes() -> ProcessAttributes {
-    // SAFETY: calls that only take integers; errno belongs to this thread.
+    // SAFETY: the calls only take integers; errno belongs to this thread.
     let (nice, policy, io) = unsafe {
         (
             libc::getpriority(libc::PRIO_PROCESS, 0),
@@ -114,7 +114,7 @@ pub fn set_nice(pid: i32, nice: i32) -> Result<(), SettingRefusal> {
 
 /// Runs a few milliseconds of work at the highest priority, if allowed, so that a busy machine does not remain
 /// partially configured for long. Children that the work starts inherit the priority. The only such child is a
-/// guardian, whose work is equally short.
+/// guardian, whose work is just as short.
 pub fn run_before_others<T>(work: impl FnOnce() -> T) -> T {
     // SAFETY: the call only takes integers.
     let nice = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
@@ -132,7 +132,7 @@ const FIRST: i32 = -20;
 
 /// Sets a process's scheduling policy.
 pub fn set_policy(pid: i32, policy: i32, priority: i32) -> Result<(), SettingRefusal> {
-    // SAFETY: a structure for which all zeros is a valid value, and which outlives the call.
+    // SAFETY: all zeros is a valid value of the structure, which outlives the call.
     let result = unsafe {
         let mut param: libc::sched_param = std::mem::zeroed();
         param.sched_priority = priority;
@@ -153,12 +153,11 @@ pub fn set_io_class(pid: i32, class: i32, level: i32) -> Result<(), SettingRefus
     check_result(result, &format!("ionice -c {class} -n {level}"))
 }
 
-/// Calls `start`, during which started programs get fixed addresses. Also returns whether the kernel accepted the
-/// setting.
+/// Calls `start`. Programs that `start` runs get fixed addresses. Also returns whether the kernel accepted the setting.
 pub fn with_fixed_addresses<T>(start: impl FnOnce() -> T) -> (T, Result<(), SettingRefusal>) {
-    /// Only queries the current value (personality(2)).
+    /// This call only queries the current value (personality(2)).
     const ASK: libc::c_ulong = 0xffff_ffff;
-    // SAFETY: the call takes an integer; it only affects programs started later, not this one.
+    // SAFETY: the call takes an integer; it only affects programs that are started later, not the running one.
     let before = unsafe { libc::personality(ASK) };
     if before < 0 {
         let why = check_result(i64::from(before), "personality");

@@ -1,17 +1,17 @@
-//! An average over time and its error, from blocks of consecutive moments, since neighboring moments are correlated
-//! (batch means; Schmeiser, Operations Research 30, 1982: ten to thirty blocks).
+//! An average over time and its error. The error is computed from blocks of consecutive moments, because neighboring
+//! moments are correlated (batch means; Schmeiser, Operations Research 30, 1982: ten to thirty blocks).
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 use super::WRONG;
 
-/// Numbers of blocks, tried in this order until neighboring blocks are hardly correlated; with fewer than two moments
-/// per block, there is no interval.
+/// Numbers of blocks. They are tried in this order until neighboring blocks are hardly correlated. If there are fewer
+/// than two moments per block, there is no interval.
 const BLOCKS: [usize; 3] = [24, 12, 6];
 /// Maximum correlation of neighboring blocks; if it is higher, the blocks are too short.
 const ALIKE: f64 = 0.3;
 
-/// A value with its variance and the degrees of freedom of the variance.
+/// A value, its variance, and the degrees of freedom of that variance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The value.
@@ -24,7 +24,7 @@ impl Estimate {
     /// Minimum number of moments for an interval.
     pub const FEWEST_MOMENTS: usize = 2 * BLOCKS[BLOCKS.len() - 1];
 
-    /// A value with the error of the mean of these independent blocks.
+    /// A value whose error is that of the mean of these independent blocks.
     pub fn of_blocks(value: f64, blocks: &[f64]) -> Self {
         let count = blocks.len() as f64;
         let middle = blocks.iter().sum::<f64>() / count;
@@ -33,7 +33,7 @@ impl Estimate {
         Self { value, error }
     }
 
-    /// The mean of moments in order, each a value and its weight; `None` if the weights sum to zero.
+    /// The mean of consecutive moments, each of which has a value and a weight; `None` if the weights sum to zero.
     pub fn of_moments(moments: impl Iterator<Item = (f64, f64)>) -> Option<Self> {
         let usable = |(value, weight): &(f64, f64)| value.is_finite() && weight.is_finite() && *weight > 0.0;
         let all: Vec<(f64, f64)> = moments.filter(usable).collect();
@@ -75,7 +75,7 @@ fn mean(all: &[(f64, f64)]) -> Option<f64> {
     (weight > 0.0).then(|| all.iter().map(|(value, weight)| value * weight).sum::<f64>() / weight)
 }
 
-/// The means of this many consecutive blocks of about equal length.
+/// Divides the moments into this many consecutive blocks of about equal weight; returns the means of the blocks.
 fn divide(all: &[(f64, f64)], count: usize) -> Vec<f64> {
     let whole: f64 = all.iter().map(|(_, weight)| weight).sum();
     let mut blocks: Vec<Vec<(f64, f64)>> = vec![Vec::new(); count];

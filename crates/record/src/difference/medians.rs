@@ -1,19 +1,19 @@
-//! The interval of the ratio of two medians by the bootstrap.
+//! Computes the interval of the ratio of two medians with the bootstrap method.
 //!
-//! The bootstrap is exact: the probability of each median that resampling could draw is computed from the binomial and multinomial distributions,
-//! which equals the limit of a simulation with infinitely many draws. No random seed is needed.
+//! The bootstrap is exact: the probability of each median that resampling could draw is computed from the binomial and multinomial
+//! distributions, so the result equals the limit of a simulation with infinitely many draws. No random seed is needed.
 
 use std::sync::OnceLock;
 
 /// Minimum number of samples for an interval; each measurement is designed for at least this many.
 pub const LEAST_SAMPLES: usize = 5;
-/// Maximum number of samples for which all medians are listed.
+/// Maximum number of samples for which all possible medians are listed.
 const MOST_SAMPLES: usize = 24;
 /// Probabilities below this are ignored, because they do not affect the 2.5 % tails.
 const NEGLIGIBLE: f64 = 1e-7;
 
-/// The 95 % interval of the ratio of the medians of two lists of samples; `None` if one is shorter than [`LEAST_SAMPLES`] or
-/// longer than 24, or contains a sample that is not a positive number.
+/// The 95 % interval of the ratio of the medians of two lists of samples; `None` if a list has fewer than [`LEAST_SAMPLES`]
+/// or more than 24 samples, or contains a sample that is not a positive number.
 pub fn resample_ratio(this: &[f64], base: &[f64]) -> Option<(f64, f64)> {
     find_points(&list_medians(this)?, &list_medians(base)?)
 }
@@ -37,7 +37,7 @@ pub fn join_ratio(
 /// Medians that resampling may draw, ascending, each with its probability.
 type Medians = Vec<(f64, f64)>;
 
-/// The medians of samples under resampling.
+/// The medians that resampling these samples may draw, with their probabilities.
 fn list_medians(samples: &[f64]) -> Option<Medians> {
     if !(LEAST_SAMPLES..=MOST_SAMPLES).contains(&samples.len()) {
         return None;
@@ -57,7 +57,8 @@ fn list_medians(samples: &[f64]) -> Option<Medians> {
     Some(medians)
 }
 
-/// For `n` samples in ascending order: the probability that the two middle values of a resample (one value for odd n) are these two.
+/// For `n` samples in ascending order: the indices of two samples, and the probability that these are the two middle values of a
+/// resample (for odd `n`, both indices are those of the single middle value).
 fn find_chances(n: usize) -> &'static [(u8, u8, f64)] {
     static KNOWN: [OnceLock<Vec<(u8, u8, f64)>>; MOST_SAMPLES + 1] =
         [const { OnceLock::new() }; MOST_SAMPLES + 1];
@@ -82,7 +83,7 @@ fn compute_chances(n: usize) -> Vec<(u8, u8, f64)> {
     } else {
         let power = |k: usize| (k as f64 / count).powi(middle as i32);
         for i in 0..n {
-            // The lower half ends at i, and the upper half begins at a later j.
+            // The lower half of the resample ends with sample i, and the upper half begins with a later sample j.
             let lower = count_choices(n, middle) * (power(i + 1) - power(i));
             let mut apart = 0.0;
             for j in i + 1..n {

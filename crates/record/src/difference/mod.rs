@@ -1,11 +1,10 @@
-//! Determines whether a result is slower than another, and the size of the difference: samples, paired or not, and the
-//! noise floor yield a [`Verdict`].
+//! Determines whether one result is slower than another, and by how much. Samples, whether paired or not, and the noise
+//! floor lead to a [`Verdict`].
 //!
-//! All comparisons use this module. Rounds of (before,
-//! after) are compared by the exact interval of the median of their effects
-//! ([`compare_pairs`]), work that adds up by its totals ([`compare_totals`]), results of two records by the ratio of their medians
-//! ([`judge_ratio`], with [`resample_ratio`] for its interval), averages over time by blocks ([`Estimate`]). No method
-//! draws random numbers: the same samples always yield the same verdict.
+//! All comparisons use this module. Rounds of (before, after) are compared using the exact interval of the median of their effects
+//! ([`compare_pairs`]), and times of work that adds up using their totals ([`compare_totals`]). Results of two records are
+//! compared using the ratio of their medians ([`judge_ratio`], with [`resample_ratio`] for its interval), and averages over time
+//! using blocks ([`Estimate`]). No method draws random numbers: the same samples always yield the same verdict.
 
 mod estimate;
 mod medians;
@@ -27,7 +26,7 @@ pub use medians::{LEAST_SAMPLES, join_ratio, resample_ratio};
 pub const WORTH_TELLING: f64 = 0.01;
 /// A large difference, as a share; smaller differences hardly affect decisions.
 pub const MUCH: f64 = 0.05;
-/// If the interval does not exclude this multiple of [`MUCH`], noise hides relevant differences.
+/// If the interval does not exclude a difference of this multiple of [`MUCH`], noise may hide relevant differences.
 const HIDDEN: f64 = 2.0;
 /// The smallest difference in events worth reporting.
 const EVENTS: f64 = 1.0;
@@ -40,16 +39,16 @@ const BLOCK: usize = 4;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "verdict", rename_all = "kebab-case")]
 pub enum Verdict {
-    /// A loss of this share, with its interval.
+    /// A loss of speed by this share, with the interval of the share.
     Costs {
         /// Share lost (0.1 is 10 %).
         share: f64,
         /// 95 % interval of the share.
         interval: (f64, f64),
     },
-    /// No difference resolved; a difference, if any, is smaller than this share.
+    /// No difference was resolved. If there is a difference, it is smaller than this share.
     NotResolved {
-        /// The smallest share that would have been detected.
+        /// The largest difference that is consistent with the results, as a share.
         smaller_than: f64,
     },
     /// Too noisy for a verdict.
@@ -70,7 +69,8 @@ impl Verdict {
         matches!(self, Verdict::Costs { .. })
     }
 
-    /// The verdict with before and after exchanged, as a share of the new reference: a negative cost becomes the cost of the other state.
+    /// The verdict with the two states exchanged, as a share of the new reference: a negative cost of one state becomes the cost of the
+    /// other state.
     fn exchanged(self) -> Self {
         let other = |share: f64| 1.0 - 1.0 / (1.0 - share);
         match self {
@@ -81,8 +81,8 @@ impl Verdict {
         }
     }
 
-    /// For two times (before, after): the share of speed lost by the slower one, and whether the time after is the
-    /// slower one; `None` if no difference is resolved.
+    /// For two times (before, after): the share of speed lost by the slower one, and whether that is the time after the
+    /// change; `None` if no difference is resolved.
     pub fn of_slower(self) -> (Self, Option<bool>) {
         match self {
             Verdict::Costs { share, .. } if share < 0.0 => (self.exchanged(), Some(true)),
@@ -92,7 +92,7 @@ impl Verdict {
     }
 }
 
-/// The method for comparing the two values of a round.
+/// How the two values of a round are compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scale {
     /// The logarithm of the values' ratio: for times and clocks.
@@ -109,19 +109,20 @@ pub enum Scale {
 /// The outcome of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// Rounds that had both values.
+    /// Number of rounds that had both values.
     pub rounds: usize,
     /// The median before.
     pub before: f64,
     /// The median after.
     pub after: f64,
-    /// The decrease: a share of the value before (ratios), or an amount in the result's own unit; negative for an increase.
+    /// The decrease, as a share of the value before (for ratios) or in the result's own unit; negative for an increase.
     pub less_by: f64,
     /// The interval of the decrease; absent if there are too few rounds.
     pub interval: Option<(f64, f64)>,
     /// The difference of a state from itself, in the same unit; absent if unknown.
     pub floor: Option<f64>,
-    /// The verdict on the difference: the cost of the state before. A share for ratios, otherwise in the result's unit.
+    /// The verdict on the difference, as the cost of the state before: a share for ratios, otherwise an amount in the
+    /// result's unit.
     pub verdict: Verdict,
 }
 
@@ -131,7 +132,8 @@ impl Difference {
         self.verdict.is_resolved().then_some(self.less_by > 0.0)
     }
 
-    /// The outcome as an increase, if the state after has the cost: `less_by` and the verdict change their sign.
+    /// The outcome as an increase, for cases in which the state after has the cost: the signs of `less_by` and of the
+    /// verdict change.
     pub fn as_more(mut self) -> Self {
         let negated = |(low, high): (f64, f64)| (-high, -low);
         self.less_by = -self.less_by;
@@ -152,7 +154,7 @@ impl Difference {
     }
 }
 
-/// The decrease from before to after, with its interval; ratios are logarithms.
+/// The decrease from before to after, with its interval; ratios are stored as logarithms.
 struct Effect {
     at: f64,
     interval: Option<(f64, f64)>,
@@ -160,7 +162,7 @@ struct Effect {
 }
 
 impl Effect {
-    /// The effect as a share of the value before, so "less by 60 %" is literally correct.
+    /// The effect as a share of the value before, so that "less by 60 %" is literally true.
     fn report(&self, effect: f64) -> f64 {
         if self.is_ratio { 1.0 - (-effect).exp() } else { effect }
     }
@@ -169,8 +171,8 @@ impl Effect {
         self.interval.map(|(low, high)| (self.report(low), self.report(high)))
     }
 
-    /// The verdict: resolved if the whole interval exceeds `min` and the effect exceeds the floor. `worth` is a large
-    /// difference, `more` the number of additional samples needed to resolve it.
+    /// The verdict: the difference is resolved if the entire interval is beyond `min` and the effect exceeds the floor.
+    /// `worth` is a large difference, `more` the number of additional samples needed to resolve it.
     fn judge(&self, worth: f64, min: f64, floor: Option<f64>, more: impl FnOnce() -> Option<u64>) -> Verdict {
         let Some((low, high)) = self.interval else { return Verdict::TooNoisy { rounds_needed: more() } };
         let is_clear = low > min || high < -min;
@@ -188,15 +190,15 @@ impl Effect {
     }
 }
 
-/// The minimum number of rounds for an interval with this many simultaneous comparisons.
+/// The minimum number of rounds that yields an interval if this many comparisons are made simultaneously.
 pub fn least_rounds(comparisons: usize) -> usize {
     (1..64).find(|rounds| interval_rank(*rounds, comparisons).is_some()).unwrap_or(64)
 }
 
-/// Compares rounds of (before, after). Values that are not finite are left out; for ratios also those that are not above
-/// 0. `tests` is the number of simultaneous comparisons, over all results: the allowed error of each interval is
-/// reduced accordingly (Bonferroni). `floor` is the difference of a state from itself ([`Difference::as_floor`]):
-/// no smaller difference is resolved.
+/// Compares rounds of (before, after). Rounds with values that are not finite are left out; for ratios, also rounds with
+/// values that are not above 0. `tests` is the number of simultaneous comparisons, over all results: the allowed error
+/// of each interval is reduced accordingly (Bonferroni). `floor` is the difference of a state from itself
+/// ([`Difference::as_floor`]): no smaller difference is resolved.
 pub fn compare_pairs(rounds: &[(f64, f64)], scale: Scale, tests: usize, floor: Option<f64>) -> Difference {
     let is_ratio = scale == Scale::Ratio;
     let usable = |value: f64| value.is_finite() && (!is_ratio || value > 0.0);
@@ -228,18 +230,19 @@ pub fn compare_pairs(rounds: &[(f64, f64)], scale: Scale, tests: usize, floor: O
     }
 }
 
-/// The interval of the median of ascending effects by order statistics.
+/// The interval of the median of effects in ascending order, from order statistics.
 fn sign_interval(effects: &[f64], comparisons: usize) -> Option<(f64, f64)> {
     let rank = interval_rank(effects.len(), comparisons)?;
     Some((*effects.get(rank)?, *effects.get(effects.len() - 1 - rank)?))
 }
 
 /// The approximate number of additional rounds needed to resolve a difference of `worth` at the same scatter: each of
-/// these values represents the same number of later values. `None` if the rounds would take too long.
+/// the existing values is assumed to represent the same number of later values. `None` if the rounds would take too
+/// long.
 fn more_rounds(effect: &Effect, effects: &[f64], worth: f64, comparisons: usize) -> Option<u64> {
     let mut rounds = effects.len().max(least_rounds(comparisons) - 1);
     while rounds < MOST_ROUNDS {
-        // The first step is one round, since there may be too few rounds for an interval.
+        // At first, the number of rounds grows by one at a time, because there may be too few rounds for an interval.
         rounds = (rounds + (rounds / 16).max(1)).min(MOST_ROUNDS);
         let more = (rounds - effects.len()) as u64;
         if effect.interval.is_none() {
@@ -254,7 +257,7 @@ fn more_rounds(effect: &Effect, effects: &[f64], worth: f64, comparisons: usize)
     None
 }
 
-/// The value at this index of `count` ascending values with the same scatter as `sorted`.
+/// The value at this index among `count` ascending values that have the same scatter as `sorted`.
 fn stretched(sorted: &[f64], index: usize, count: usize) -> f64 {
     let at = |index: usize| sorted.get(index).or(sorted.last()).copied().unwrap_or(0.0);
     let place = ((index as f64 + 0.5) / count as f64 * sorted.len() as f64 - 0.5).max(0.0);
@@ -262,8 +265,8 @@ fn stretched(sorted: &[f64], index: usize, count: usize) -> f64 {
     at(below as usize) + (place - below) * (at(below as usize + 1) - at(below as usize))
 }
 
-/// The product of the totals before divided by the product of the totals after, over the rounds completed by all: totals include
-/// bursts that a median does not show.
+/// The product of the totals before divided by the product of the totals after, over the rounds that all of them completed.
+/// Totals include bursts, which a median does not show.
 ///
 /// The logarithm of the ratio is a sum of logarithms of totals. A block's contribution to the error is therefore the
 /// sum of the slices' deviations, relative to their
@@ -280,7 +283,7 @@ pub fn compare_totals(before: &[&[f64]], after: &[&[f64]], tests: usize, floor: 
     let log = means.iter().map(|(sign, mean, _)| sign * mean.ln()).sum();
     let part = |turn: &usize| means.iter().map(|(sign, mean, parts)| sign * parts[*turn] / mean).sum::<f64>();
     let blocks = used.chunks(BLOCK);
-    // A shorter last block has a proportionally lower weight.
+    // If the last block is shorter, its weight is proportionally lower.
     let weight = blocks.len() as f64 / count;
     let blocks: Vec<f64> = blocks.map(|block| weight * block.iter().map(part).sum::<f64>()).collect();
     let interval = Estimate::of_blocks(log, &blocks).interval(tests);
@@ -302,8 +305,8 @@ pub fn compare_totals(before: &[&[f64]], after: &[&[f64]], tests: usize, floor: 
     }
 }
 
-/// Judges the ratio of two times from records without a known noise floor: the whole interval of the ratio must be beyond
-/// [`WORTH_TELLING`]. `samples` are those of the side with fewer.
+/// Judges the ratio of two times from records without a known noise floor: a difference is resolved only if the entire
+/// interval of the ratio is beyond [`WORTH_TELLING`]. `samples` is the number of samples on the side that has fewer.
 pub fn judge_ratio(ratio: f64, interval: (f64, f64), samples: u64) -> Verdict {
     let (low, high) = (-interval.1.ln(), -interval.0.ln());
     let effect = Effect { at: -ratio.ln(), interval: Some((low, high)), is_ratio: true };

@@ -1,4 +1,4 @@
-//! Counters of cores, memory controllers and nodes in an interval.
+//! The counters of cores, memory controllers and nodes in one interval.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub struct Cores {
     /// Shares of the issue slots: `retiring`, `bad-speculation`, `frontend-bound`, `backend-bound`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub top_down: BTreeMap<String, f64>,
-    /// The smallest share of time for which any of the events was counted.
+    /// The share of time for which the event with the least counting time was counted.
     pub coverage: f64,
 }
 
@@ -35,16 +35,16 @@ pub struct Traffic {
     pub read: Option<f64>,
     /// Bytes written.
     pub written: Option<f64>,
-    /// Share of time for which the memory buses carried data, if counted.
+    /// Share of time for which the memory buses carried data, if this was counted.
     pub bus: Option<f64>,
     /// Source of the counts: `uncore_imc`, `amd_umc`…
     pub source: String,
-    /// Whether that source is known to be inaccurate.
+    /// Whether the counts from this source are known to be inaccurate.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub doubtful: bool,
 }
 
-/// Pages on other nodes, as shares of all pages.
+/// The use of memory on other nodes, as shares.
 #[skip_serializing_none]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

@@ -1,5 +1,4 @@
-//! Samples of instructions and registers show the causes for which programs wait in user mode, without hardware
-//! counters.
+//! What programs wait for in user mode, derived from samples of instructions and registers, without hardware counters.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +7,7 @@ use serde_with::skip_serializing_none;
 use crate::diagnosis::BoundKind;
 use crate::share::Share;
 
-/// The source of the data for which loads wait.
+/// Where the data for which loads wait is located.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MemoryLevel {
@@ -16,11 +15,12 @@ pub enum MemoryLevel {
     L2,
     /// The last-level cache.
     L3,
-    /// Memory of the node.
+    /// Memory of the node on which the thread runs.
     Dram,
     /// Memory of another node.
     Remote,
-    /// Memory beyond the core's private caches; the size of the last-level cache was not measured here.
+    /// The last-level cache or memory; which of the two is unknown, because the size of the last-level cache was not
+    /// measured here.
     CachesOrMemory,
 }
 
@@ -29,16 +29,16 @@ pub enum MemoryLevel {
 pub struct KernelTime {
     /// The kind of work.
     pub kind: BoundKind,
-    /// The share of the samples with this kind of work.
+    /// The share of the samples that show this kind of work.
     pub share: Share,
 }
 
-/// The causes for which user-mode code waits, from samples.
+/// What user-mode code waits for, according to samples.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Sampled {
-    /// Number of samples: of the interval, or of the last 10 s if that is longer.
+    /// Number of samples in the interval, or in the last 10 s if that is longer.
     pub samples: u64,
     /// Samples whose instruction could not be read or decoded. All shares exclude them.
     pub undecoded: u64,
@@ -48,7 +48,7 @@ pub struct Sampled {
     pub loads: Share,
     /// Share of samples at accesses to a memory area larger than the caches.
     pub far: Share,
-    /// The part of `far` with memory on a node other than the CPU's.
+    /// The part of `far` that accesses memory on a node other than the CPU's.
     pub remote: Share,
     /// The part of `far` with sequential accesses.
     pub sequential: Share,
@@ -56,7 +56,7 @@ pub struct Sampled {
     pub last_cache: Share,
     /// Share of samples at loads from a memory area that fits in the second-level cache but not in the first-level cache.
     pub own_cache: Share,
-    /// Share of samples at loads with an unknown address, which may belong to any of the groups above.
+    /// Share of samples at loads with an unknown address; these loads may belong to any of the groups above.
     pub hidden: Share,
     /// Share of samples at cache lines that several threads on different CPUs access, with at least one thread writing.
     pub shared: Share,
@@ -70,9 +70,10 @@ pub struct Sampled {
     pub float: Share,
     /// Share of samples at jump targets with nothing else to wait for: mispredicted branches and instruction fetch.
     pub jumps: Share,
-    /// Size of the memory area accessed by `far`, bytes; without `far`, of the area accessed by the loads that wait for a cache.
+    /// Size of the memory area that `far` accesses, bytes; if `far` is empty, of the area that the loads waiting for a
+    /// cache access.
     pub working_set: Option<f64>,
-    /// Location of most of that memory.
+    /// Where most of that memory area is located.
     pub level: Option<MemoryLevel>,
     /// Latency of such a load according to this machine's measured latency curve, ns.
     pub load_ns: Option<f64>,

@@ -25,7 +25,8 @@ pub struct Node {
     pub allowed: bool,
     /// Size of the memory-side cache in front of the node's memory, bytes.
     pub memory_side_cache_bytes: Option<u64>,
-    /// The kernel's tier for the node's memory: lower is faster; DRAM usually has 4. Absent before Linux 6.1.
+    /// The kernel's tier for the node's memory: a lower number means faster memory; DRAM usually has 4. Absent before
+    /// Linux 6.1.
     pub memory_tier: Option<u32>,
     /// Size of the DAX devices with this node's memory (CXL or persistent), bytes.
     pub dax_bytes: Option<u64>,
@@ -33,12 +34,12 @@ pub struct Node {
     pub access: Option<Access>,
 }
 
-/// A node's memory in the firmware's table (HMAT), as accessed by the nearest CPUs.
+/// Latency and bandwidth of a node's memory from the nearest CPUs, according to the firmware (HMAT).
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Access {
-    /// The nodes with the nearest CPUs; empty if the kernel does not report them.
+    /// The nodes of the nearest CPUs; empty if the kernel does not report them.
     pub initiators: CpuList,
     /// Latency of a read, ns.
     pub read_latency_ns: Option<u64>,
@@ -73,7 +74,7 @@ pub struct MemoryDevice {
     pub vendor: Option<String>,
     /// Part number.
     pub part: Option<String>,
-    /// Channel, if the locators show it; devices on one channel have the same text.
+    /// Channel, if the locators show it; all devices on a channel have the same text.
     pub channel: Option<String>,
     /// NUMA node or package, if the locators show it.
     pub node: Option<u32>,

@@ -3,8 +3,8 @@
 use super::*;
 
 metrics! {
-    // The core's clock.
-    // 6.5 GHz: above the highest stock boost clock sold (6.2 GHz); record overclocks do not occur on servers.
+    // The core's clock. The limit of 6.5 GHz is above the highest stock boost clock on the market (6.2 GHz); extreme
+    // overclocking does not occur on servers.
     CORE_CLOCK = Definition::new("core.clock", "Core clock", "Hz", HIGHER, (2e7, 6.5e9))
         .at(&[Label::Cpu, Label::Active, Label::Vector]),
 
@@ -18,7 +18,7 @@ metrics! {
         .at(&[Label::Cpu, Label::Bytes, Label::Chains]),
     MEMORY_BANDWIDTH = Definition::new("memory.bandwidth", "Memory bandwidth", "B/s", HIGHER, (1e6, MOST_BANDWIDTH))
         .at(&[Label::Op, Label::Stores, Label::BytesCounted, Label::Threads, Label::Cpus, Label::Node]),
-    // Computed from rates, and therefore not exactly a share.
+    // This is computed from rates, so it may lie slightly outside 0 to 1.
     MEMORY_WRITE_ALLOCATE_AVOIDED = Definition::new("memory.write_allocate_avoided", "Write-allocate avoided", "ratio", HIGHER, (-1.0, 1.5))
         .at(&[Label::Threads, Label::Cpus])
         .part_of(Whole::Stores),
@@ -32,7 +32,7 @@ metrics! {
     // Costs of the kernel and the hypervisor: wake-ups, stolen time, system calls.
     WAKEUP_LATENCY = Definition::new("wakeup.latency", "Wake-up latency", "ns", LOWER, (0.0, TEN_SECONDS))
         .at(&[Label::Cpu, Label::Policy, Label::Priority, Label::Setting, Label::Corrected]),
-    // cyclictest's summary line has no median: these are its Min, Avg and Max.
+    // cyclictest's summary line has no median; these metrics are its Min, Avg and Max.
     WAKEUP_MINIMUM = Definition::new("wakeup.minimum", "Wake-up latency, minimum", "ns", LOWER, (0.0, TEN_SECONDS))
         .at(&[Label::Cpu, Label::Policy, Label::Priority, Label::Setting]),
     WAKEUP_AVERAGE = Definition::new("wakeup.average", "Wake-up latency, average", "ns", LOWER, (0.0, TEN_SECONDS))
@@ -62,12 +62,12 @@ metrics! {
     POWER_PACKAGE = Definition::new("power.package", "Power", "W", None, (0.05, 20_000.0))
         .at(&[Label::Workload, Label::Scope]),
 
-    // Distances: from node to node, from core to core.
+    // Distances from node to node and from core to core.
     NUMA_LATENCY = Definition::new("numa.latency", "NUMA latency", "ns", LOWER, (0.15, 1e6))
         .at(&[Label::From, Label::To]),
     NUMA_BANDWIDTH = Definition::new("numa.bandwidth", "NUMA bandwidth", "B/s", HIGHER, (1e5, MOST_BANDWIDTH))
         .at(&[Label::From, Label::To, Label::Op, Label::Threads]),
-    // 0.5 ns: even two siblings that share an L1 need a store and a load, several cycles.
+    // At least 0.5 ns: even two siblings that share an L1 need a store and a load, which take several cycles.
     CORE_TO_CORE_LATENCY = Definition::new("core_to_core.latency", "Core-to-core latency", "ns", LOWER, (0.5, 1e8))
         .at(&[
             Label::From, Label::To, Label::Home, Label::Handover,
@@ -81,8 +81,8 @@ metrics! {
     EVENT_RATE = Definition::new("event.rate", "Events per second", "1/s", None, (0.0, 1e12))
         .at(&[Label::Cpu, Label::Event]),
 
-    // Work done: workloads, commands, counters, layers.
-    // The unit of work depends on the workload (`detail.work`), so only absurd rates are withheld.
+    // Completed work: workloads, commands, counters, layers. The unit of work depends on the workload (`detail.work`),
+    // so only absurd rates are withheld.
     WORKLOAD_THROUGHPUT = Definition::new("workload.throughput", "Workload throughput", "work/s", HIGHER, (1e-9, 1e18))
         .at(&[Label::Workload, Label::Bytes, Label::Threads, Label::Placement, Label::Setting]),
     WORKLOAD_TIME = Definition::new("workload.time", "Workload run time", "s", LOWER, (0.0, 1e9))
@@ -90,13 +90,14 @@ metrics! {
     WORKLOAD_CPU_TIME = Definition::new("workload.cpu_time", "CPU time", "s", LOWER, (0.0, 1e9))
         .at(&[Label::Workload, Label::State, Label::Thread])
         .part_of(Whole::Time),
-    // 12: beyond the width of any core sold (Lion Cove and Cortex-X925 decode 8 to 10 instructions per cycle).
+    // The limit of 12 exceeds the width of any core on the market (Lion Cove and Cortex-X925 decode 8 to 10
+    // instructions per cycle).
     CORE_IPC = Definition::new("core.ipc", "IPC", "instructions/cycle", HIGHER, (1e-4, 12.0))
         .at(&[
             Label::Workload, Label::Cpu, Label::Kind, Label::Threads,
             Label::Placement, Label::Source, Label::Scope,
         ]),
-    // No machine that runs Linux has more than eight siblings per core (POWER); each is worth at most one full core.
+    // No machine that runs Linux has more than eight siblings per core (POWER); each adds at most one full core.
     SMT_YIELD = Definition::new("smt.yield", "SMT yield", "ratio", HIGHER, (0.05, 8.5))
         .at(&[Label::Workload, Label::Core]),
     COUNTER_COUNT = Definition::new("counter.count", "Counters", "count", None, (0.0, 1e19))
@@ -104,7 +105,7 @@ metrics! {
             Label::Event, Label::Workload, Label::Cpu, Label::Threads,
             Label::Placement, Label::Thread, Label::Scope,
         ]),
-    // A pass of one leaf routine in each layer; the unit of published results is the clock counter's tick.
+    // One pass of the same routine in each layer; published results are in ticks of the cycle counter.
     LAYER_TIME = Definition::new("layer.time", "Routine time by layer", "cycles", LOWER, (1.0, 1e18))
         .at(&[Label::Layer, Label::Bound, Label::Interrupts])
         .added_up(),

@@ -1,5 +1,5 @@
-//! Finds the records of a host if some contain its name and others a pseudonym: two names belong to the same host if
-//! one is derived from the other with a local key.
+//! Finds all records of a host even if some contain its name and others a pseudonym. Two names belong to the same host
+//! if one is derived from the other with a local key.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -11,12 +11,12 @@ use crate::Record;
 pub struct Aliases(Vec<Key>);
 
 impl Aliases {
-    /// Uses these keys; without a key, each name is a different host.
+    /// Creates aliases with these keys; without a key, each name counts as a different host.
     pub fn new(keys: Vec<Key>) -> Self {
         Self(keys)
     }
 
-    /// The names of a host in records: its own name first, then its pseudonyms.
+    /// The names that a host can have in records: its own name first, then its pseudonyms.
     pub fn of(&self, host: &str) -> Vec<String> {
         let mut names = vec![host.to_owned()];
         for key in self.0.iter().filter(|_| !host.is_empty()) {
@@ -25,8 +25,8 @@ impl Aliases {
         names
     }
 
-    /// Maps each name to its pseudonym, if the pseudonym is also one of the names. It may be the pseudonym of a
-    /// pseudonym.
+    /// Maps each pseudonym to the name from which it is derived, if both are among these names. For the pseudonym of a
+    /// pseudonym, this is the original name.
     pub fn resolve<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> HashMap<String, String> {
         let names: BTreeSet<&str> = names.into_iter().collect();
         if !names.iter().any(|name| is_pseudonym(Kind::Host, name)) {

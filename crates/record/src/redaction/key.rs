@@ -1,4 +1,4 @@
-//! The key of pseudonyms.
+//! The key from which pseudonyms are derived.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 const KEY_BYTES: usize = 32;
 /// Block size of SHA-256 in bytes.
 const BLOCK: usize = 64;
-/// Characters of a pseudonym, five bits each.
+/// The characters of which pseudonyms consist; each represents five bits.
 const SIGNS: &[u8; 32] = b"0123456789abcdefghijklmnopqrstuv";
 /// The number of characters in a pseudonym.
 const LENGTH: usize = 8;
@@ -58,7 +58,7 @@ impl Key {
         begin(0x5c).chain_update(inner).finalize().into()
     }
 
-    /// The code for a name of this kind: 40 bits of its HMAC.
+    /// The code for a name of this kind: 40 bits of the HMAC of kind and name.
     pub(super) fn sign(&self, kind: &str, name: &str) -> String {
         let code = self.code(&[kind.as_bytes(), &[0], name.as_bytes()]);
         let bits = code.iter().take(5).fold(0u64, |bits, byte| bits << 8 | u64::from(*byte));
@@ -67,7 +67,7 @@ impl Key {
     }
 }
 
-/// Whether a text has the form of a result of [`Key::sign`].
+/// Whether a text looks like a result of [`Key::sign`].
 pub(super) fn is_sign(text: &str) -> bool {
     text.len() == LENGTH && text.bytes().all(|sign| SIGNS.contains(&sign))
 }

@@ -1,4 +1,4 @@
-//! The kind of content of each text in a record, by the end of its path.
+//! The kind of content of each text in a record, determined by the end of its path.
 
 use super::Kind;
 use Holds::Name;
@@ -22,7 +22,7 @@ pub(super) enum Holds {
     Argv,
 }
 
-/// The kinds of content, each with the ends of the paths that have it.
+/// The kinds of content, each with the path endings to which it applies.
 const TEXTS: &str = include_str!("texts.txt");
 
 /// The kind of content at a path; `None` if it is not declared.

@@ -1,4 +1,4 @@
-//! Common words of sentences: a name that is also a common word cannot be distinguished from it.
+//! Common words in sentences. A name that is also a common word cannot be recognized in a sentence.
 
 /// The program.
 pub(super) const PROGRAM: &str = "linespeed";
@@ -11,14 +11,14 @@ const COMMANDS: &str = "
     plan prune quiet records reference run scale schema show stat record
     ";
 
-/// Other words of linespeed's command line that are not names: measurements and values of options.
+/// Other words on linespeed's command line that are not names: measurements and option values.
 const VALUES: &str = "
     all always auto bandwidth bash clock core-to-core costs csv elvish fish kernel latency
     loaded-latency nagios never noisy note npd numa parallelism power-draw powershell record rm scaling
     serious slower slurm smt-yield stat stolen text user wakeup warning workloads zsh
     ";
 
-/// The shortest words and units of sentences.
+/// The shortest words and units in sentences.
 const SHORT: [&str; 68] = [
     "a", "A", "an", "An", "as", "As", "at", "At", "B", "b", "be", "by", "By", "c", "C", "d", "do", "e", "f",
     "fs", "GB", "H", "Hz", "i", "I", "if", "If", "in", "In", "io", "is", "it", "It", "J", "K", "kB", "L",

@@ -1,4 +1,4 @@
-//! The entry of a record in a list, from the beginning of the file and the names of the results.
+//! The entry of a record in a list: its metadata, and the metrics of its results.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Metric, RunMode, document, metrics, regular_file};
 
-/// The metrics of every complete run, on any machine; a record without one of them is partial.
+/// Metrics that every complete run measures on any machine; a record that lacks one of them is partial.
 pub(super) const OF_A_WHOLE_RUN: [Metric; 3] =
     [metrics::CORE_CLOCK, metrics::LOAD_LATENCY, metrics::MEMORY_BANDWIDTH];
 
@@ -24,7 +24,7 @@ pub struct Entry {
     pub host: String,
     /// The command line that wrote the record.
     pub command: Vec<String>,
-    /// The thoroughness of the run, if there was a choice.
+    /// The thoroughness of the run, if the command offers a choice.
     pub mode: Option<RunMode>,
     /// The metrics that have results.
     pub metrics: BTreeSet<Metric>,
@@ -41,7 +41,7 @@ impl Entry {
         self.lacks().is_empty()
     }
 
-    /// The metrics of a complete run that are missing.
+    /// The metrics of a complete run that the record lacks.
     pub fn lacks(&self) -> Vec<Metric> {
         OF_A_WHOLE_RUN.into_iter().filter(|metric| !self.metrics.contains(metric)).collect()
     }
@@ -94,7 +94,7 @@ impl Entry {
     }
 }
 
-/// The content of a file in a directory of records, which may be anything.
+/// The content of a file in a directory of records; the file may be of any kind.
 pub(super) fn content(path: &Path) -> Option<Vec<u8>> {
     Some(regular_file::read(path, document::MAX_RECORD_BYTES).ok()?.0)
 }

@@ -1,5 +1,6 @@
-//! An index of the records in a directory, stored next to them, which avoids reading unchanged files again. A lost, damaged or foreign
-//! index is harmless: a file is read unless the index contains exactly the file's current state.
+//! An index of the records in a directory, which is stored next to them. With it, unchanged files need not be read
+//! again. A lost, damaged or foreign index is harmless: a file is read unless the index contains exactly the file's
+//! current state.
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
@@ -15,11 +16,13 @@ use crate::regular_file;
 
 /// The name of the index file. Because of its extension, it is not mistaken for a record.
 pub(super) const NAME: &str = "records.index";
-/// The version, which must be increased when the format of the index or the reading of records changes.
+/// The version of the index. It must be increased when the format of the index or the way in which records are read
+/// changes.
 const VERSION: u32 = 2;
-/// Larger indexes, with more than about 80,000 records, are neither read nor written.
+/// Maximum size of an index, enough for about 80,000 records. Larger indexes are neither read nor written.
 const MOST_BYTES: u64 = 64 << 20;
-/// A file changed less than this many seconds ago may change again undetected, because file-system timestamps are coarse.
+/// If a file was changed less than this many seconds ago, another change may go undetected, because file-system
+/// timestamps are coarse.
 const SETTLED: i64 = 2;
 
 /// The contents of an index file.
@@ -49,7 +52,7 @@ impl State {
         Self(data.len(), data.ino(), data.mtime(), data.mtime_nsec(), data.ctime(), data.ctime_nsec())
     }
 
-    /// Whether any later change would be visible in the state.
+    /// Whether the file was changed long enough ago that any later change would alter the state.
     fn is_settled(&self, now: i64) -> bool {
         self.4.checked_add(SETTLED).is_some_and(|settled| settled <= now)
     }
@@ -63,7 +66,7 @@ impl Index {
         read.filter(|index| index.index == VERSION).unwrap_or_default()
     }
 
-    /// The entry of a file in this state.
+    /// The entry of a file if its state is still the same.
     fn entry(&self, path: &Path, state: State) -> Option<Option<Entry>> {
         let known = self.files.get(path.file_name()?.to_str()?).filter(|known| known.of == state)?;
         Some(known.is.as_ref().map(|entry| Entry { path: path.to_owned(), ..entry.clone() }))

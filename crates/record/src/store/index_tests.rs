@@ -1,4 +1,4 @@
-//! Lists a directory of 10,000 records without reading unchanged files again.
+//! Tests that a directory of 10,000 records is listed without reading unchanged files again.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -36,7 +36,7 @@ impl Folder {
         path
     }
 
-    /// Lists the records as if this many seconds had passed: the index trusts a new file only after a delay.
+    /// Lists the records as if this many seconds had passed, because the index trusts a new file only after a delay.
     fn list(&self, later: i64) -> (Vec<Entry>, usize, usize) {
         self.list_reading(later, usize::MAX)
     }
@@ -100,7 +100,7 @@ fn the_index_grows_by_a_part_with_each_record_that_is_written() {
         let (some, _, now) = folder.list_reading(60, 10);
         assert_eq!((some.len(), now), (known, saved));
     }
-    // No skipped file is assumed to be known.
+    // Files that were skipped are read later.
     folder.write("here", 25, "");
     assert_eq!(folder.list(60).0.len(), 26);
 }

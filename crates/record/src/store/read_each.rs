@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Reads files with up to this many threads, or fewer if thread creation fails; the results are in the order of the
-/// files.
+/// Reads files with at most this many threads, with fewer if threads cannot be created. The results are in the order of
+/// the files.
 pub fn read_each<T: Send>(files: &[PathBuf], threads: usize, read: impl Fn(&Path) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let work = || {

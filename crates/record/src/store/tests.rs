@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use super::entry::OF_A_WHOLE_RUN;
 use super::*;
 use crate::redaction::{Key, Kind, Pseudonyms};
-use crate::{Labels, Measurement, Metric};
+use crate::{Labels, Measurement, Metric, RunMode};
 
 fn record(host: &str, metrics: &[impl Into<Metric> + Copy], started: &str) -> Record {
     let mut record = Record::new("0", started.to_owned(), Vec::new());
@@ -141,7 +141,7 @@ fn many_records_of_commands_do_not_hide_what_was_measured_of_the_machine() {
 }
 
 #[test]
-fn a_quick_run_stands_for_a_machine_only_where_there_is_no_better_one() {
+fn the_newest_complete_run_stands_for_a_machine_quick_or_not() {
     let folder = Folder::new();
     let run = |mode, started: &str| Record { mode: Some(mode), ..record("here", &OF_A_WHOLE_RUN, started) };
     let quick = folder.write("quick.json", &run(RunMode::Quick, "quick"), 1);
@@ -151,12 +151,12 @@ fn a_quick_run_stands_for_a_machine_only_where_there_is_no_better_one() {
     let whole = folder.write("whole.json", &run(RunMode::Normal, "before"), 2);
     std::fs::remove_file(&part).unwrap();
     let found = newest(&folder.all(), &["here".to_owned()]).unwrap();
-    assert_eq!((found.entry.path, found.newer.map(|entry| entry.path)), (whole.clone(), Some(quick.clone())));
-    // The record that represents the machine is not pruned, but a newer quick run is.
+    assert_eq!((found.entry.path, found.newer.map(|entry| entry.path)), (quick, None));
+    // The record that represents the machine is not pruned.
     let all = list(&folder.all(), |_, _| ());
     let gone: Vec<&Path> =
         superfluous(&all, 0, &Aliases::default()).into_iter().map(|entry| entry.path.as_path()).collect();
-    assert_eq!(gone, [quick.as_path()]);
+    assert_eq!(gone, [whole.as_path()]);
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Merges two consecutive intervals: times are added; rates and readings are averaged, weighted by their time.
+//! Merges two consecutive intervals: times are added; rates and readings are averaged, weighted by the lengths of the
+//! intervals.
 
 use std::collections::BTreeMap;
 use std::ops::Add;
@@ -9,7 +10,7 @@ use crate::live::{
     Traffic,
 };
 
-/// Combines two values; if only one side has a value, it is used for both.
+/// Combines two values; if only one side has a value, the result is that value.
 fn both<T>(a: Option<T>, b: Option<T>, join: impl FnOnce(T, T) -> T) -> Option<T> {
     match (a, b) {
         (Some(a), Some(b)) => Some(join(a, b)),
@@ -80,7 +81,7 @@ fn join_service(mut all: Service, more: Service) -> Service {
     }
 }
 
-/// The group with more throttled time; if both are the same group, the sum of the two times.
+/// The group that was throttled longer; if both are the same group, the times are added.
 fn join_throttled(a: Throttled, b: Throttled, weights: Weights) -> Throttled {
     if a.group == b.group {
         let periods = weights.mean(a.periods, b.periods);
@@ -99,8 +100,8 @@ fn join_cores(a: Cores, b: Cores, weights: Weights) -> Cores {
     }
 }
 
-/// Shares are averaged, weighted by their numbers of samples. Samples that cover more than one interval occur in both intervals and are
-/// therefore not added.
+/// Shares are averaged, weighted by their numbers of samples. Both intervals may contain the same samples, which can
+/// cover up to 10 s; their numbers are therefore not added.
 fn join_sampled(a: Sampled, b: Sampled) -> Sampled {
     let weights = Weights(a.decoded() as f64, b.decoded() as f64);
     let share = |a: Share, b: Share| Share {
@@ -160,18 +161,18 @@ fn join_probe(a: Probe, b: Probe, weights: Weights) -> Probe {
     }
 }
 
-/// Merges the following interval into this one; at most `most` processes remain.
+/// Merges the following interval into this one; at most `most` processes are kept.
 pub(super) fn join(all: &mut Interval, next: Interval, most: usize) {
     let mut a = std::mem::take(all);
     let weights = Weights(a.seconds, next.seconds);
     let seconds = a.seconds + next.seconds;
-    // A sum over part of the time, as a share of the total.
+    // A sum of times as a share of the length of its interval.
     let share = |sum: Option<f64>, of: f64| sum.map(|sum| sum / of.max(1e-9));
     let delay = weights.of(share(a.run_queue_delay, weights.0), share(next.run_queue_delay, weights.1));
     add_processes(&mut a.processes, &next.processes, most);
     add_threads(&mut a.threads, &next.threads, most);
     a.times += next.times;
-    // All fields are listed so that the compiler reports a new field that is not merged.
+    // All fields are listed explicitly, so that the compiler reports a new field that is not merged.
     *all = Interval {
         seconds,
         suspended: both(a.suspended, next.suspended, Add::add),
@@ -211,7 +212,8 @@ pub(super) fn join(all: &mut Interval, next: Interval, most: usize) {
     };
 }
 
-/// Adds up the times of processes, each identified by its number and name; the `most` processes with the most time remain.
+/// Adds up the times of processes, which are identified by PID and name; the `most` processes with the most time are
+/// kept.
 pub(super) fn add_processes(all: &mut Vec<Process>, more: &[Process], most: usize) {
     for process in more {
         match all.iter_mut().find(|one| one.pid == process.pid && one.name == process.name) {

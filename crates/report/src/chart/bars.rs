@@ -1,11 +1,12 @@
-//! The bars of a report: rows of pieces on one scale. The text and results of each row are its text alternative.
+//! The bars of a report: rows of pieces on one scale. For screen readers, the text and result of each row replace its
+//! bar.
 
 /// How a piece of a bar is filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fill {
     /// A result.
     Plain,
-    /// A result of another kind, by number.
+    /// A result of another kind; the kinds are numbered.
     Series(usize),
     /// A good result.
     Good,
@@ -17,7 +18,7 @@ pub(crate) enum Fill {
     Lost,
     /// An unexplained or unused part.
     Nobody,
-    /// A part in which no difference is resolved.
+    /// A result without a resolved difference.
     Same,
     /// The typical range.
     Typical,
@@ -46,17 +47,17 @@ pub(crate) enum Form {
     /// A box with the height of the bar.
     #[default]
     Whole,
-    /// A thin line: an interval.
+    /// A thin line, which shows an interval.
     Line,
-    /// A dot at its beginning.
+    /// A dot at the beginning of the piece.
     Dot,
-    /// A ring at its beginning.
+    /// A ring at the beginning of the piece.
     Ring,
-    /// An upright line at the beginning of the piece.
+    /// A vertical line at the beginning of the piece.
     Tick,
 }
 
-/// A piece of a bar, from 0 to 1 of its length.
+/// A piece of a bar; its ends are from 0 to 1, as shares of the length of the bar.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Piece {
     /// The beginning of the piece.

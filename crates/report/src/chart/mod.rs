@@ -14,7 +14,7 @@ pub(crate) mod svg;
 pub(crate) use scale::Scale;
 use scale::Span;
 
-/// Colors of the subjects of a comparison, by number; no color suggests a gain.
+/// Colors of the subjects of a comparison, by number; none of these colors suggests a gain.
 pub(crate) const SUBJECTS: [usize; 4] = [0, 1, 3, 4];
 
 /// One axis.
@@ -24,7 +24,7 @@ pub(crate) struct Axis {
     pub label: String,
     /// The axis's scale.
     pub scale: Scale,
-    /// Unit of the values: `B`, `ns`, `B/s`, `share`; `date` of seconds since 1970.
+    /// Unit of the values: `B`, `ns`, `B/s`, `share`; `date` for seconds since 1970.
     pub unit: &'static str,
     /// The axis's range; by default the range of the points.
     pub range: Option<(f64, f64)>,
@@ -36,7 +36,7 @@ impl Axis {
         Self { label: label.to_owned(), scale, unit, range: None }
     }
 
-    /// A time axis, seconds since 1970; charts of the same period share it.
+    /// A time axis in seconds since 1970; charts of the same period use the same axis.
     pub(crate) fn time((from, to): (f64, f64)) -> Self {
         let day = scale::label(from, scale::DATE).chars().take(10).collect::<String>();
         Self { range: Some((from, to)), ..Self::new(&format!("UTC, from {day}"), Scale::Time, scale::DATE) }
@@ -62,7 +62,7 @@ pub(crate) struct Series {
     pub name: String,
     /// The points of the line, ascending in x once the chart is [`Chart::checked`].
     pub points: Vec<(f64, f64)>,
-    /// Whether a value is valid until the next point (a step).
+    /// Whether each value applies until the next point (a step).
     pub steps: bool,
     /// The line's style.
     pub look: Look,
@@ -89,7 +89,7 @@ pub(crate) enum Look {
 }
 
 impl Look {
-    /// Whether the line is not a measured line.
+    /// Whether the line shows something other than measured values.
     pub(crate) fn is_quiet(self) -> bool {
         matches!(self, Look::Reference | Look::Fit)
     }
@@ -152,7 +152,7 @@ pub(crate) struct Chart {
 }
 
 impl Chart {
-    /// A chart with only these lines, [`Chart::checked`].
+    /// A chart that contains only these lines, after [`Chart::checked`].
     pub(crate) fn of_lines(title: &str, x: Axis, y: Axis, series: Vec<Series>) -> Option<Self> {
         Self { title: title.to_owned(), x, y, series, marks: Vec::new(), bands: Vec::new() }.checked()
     }
@@ -188,7 +188,7 @@ impl Chart {
         format!("{} at {}", scale::label(y, self.y.unit), scale::label(x, self.x.unit))
     }
 
-    /// The chart in words: its axes, and the range of each line.
+    /// The chart in words: its axes, and the first and last point of each line.
     pub(crate) fn description(&self) -> String {
         let lines = self.series.iter().filter_map(|series| {
             let (first, last) = (series.points.first()?, series.points.last()?);

@@ -16,16 +16,17 @@ pub(crate) enum Scale {
     Decades,
     /// Linear from 0.
     FromZero,
-    /// Linear, starting at 0 only if there are values in the lower half.
+    /// Linear; starts at 0 only if the highest value is more than twice the lowest.
     Linear,
     /// Seconds since 1970, marked at whole minutes, hours and days.
     Time,
 }
 
-/// The unit of times, seconds since 1970.
+/// The unit of times that are in seconds since 1970.
 pub(crate) const DATE: &str = "date";
 const DAY: f64 = 86_400.0;
-/// Intervals between marks of a time axis, in seconds: seconds, minutes, hours, days, weeks, four weeks, and a year of 13 such months.
+/// Intervals between marks of a time axis, in seconds: seconds, minutes, hours, days, weeks, four weeks, and 13 times
+/// four weeks (about a year).
 const TIMES: [u32; 20] = [
     1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800,
     2_419_200, 31_449_600,
@@ -60,7 +61,7 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// Exactly these bounds; a linear axis begins at 0.
+    /// Exactly these bounds, except that an axis with [`Scale::FromZero`] begins at 0.
     pub(crate) fn tight(axis: &Axis, (low, high): (f64, f64)) -> Self {
         let low = if axis.scale == Scale::FromZero { 0.0 } else { low };
         // A value that never changes is drawn near the middle.
@@ -74,7 +75,7 @@ impl Span {
         let mut span = Self::tight(axis, bounds);
         match axis.scale {
             Scale::FromZero | Scale::Linear => {
-                // Values that differ by less than a tenth are drawn as an almost flat line.
+                // Values that differ by less than a tenth should appear as an almost flat line.
                 let room = (span.high - span.low).max(span.high * 0.1);
                 let from = if axis.scale == Scale::FromZero || span.high > 2.0 * span.low {
                     0.0
@@ -118,7 +119,7 @@ impl Span {
             let keep = |v: &f64| (v.log10().round() as i32).rem_euclid(every) == 0;
             few(&[1.0]).into_iter().filter(keep).collect()
         };
-        // From the smallest to the largest interval.
+        // The possible sets of marks, from the smallest to the largest interval.
         let own: Vec<Vec<f64>> = match self.scale {
             Scale::FromZero | Scale::Linear => vec![self.steps(most - 1)],
             Scale::Time => return self.times(most),
@@ -128,7 +129,8 @@ impl Span {
                 .chain([1, 2, 3, 6, 12].map(tens))
                 .collect(),
         };
-        // If the axis is too short for two marks of its own scale, equal steps are used, because a single mark shows no distance.
+        // If the range is too short for two marks of the axis's own scale, equal steps are used, because a single mark
+        // shows no distance.
         let close = (2..=most).map(|parts| self.steps(parts));
         let written = |values: &Vec<f64>| -> Vec<(f64, String)> {
             values.iter().map(|value| (*value, label(*value, self.unit))).collect()
@@ -142,7 +144,8 @@ impl Span {
         chosen.unwrap_or_else(|| first.into_iter().flatten().take(most).collect())
     }
 
-    /// Whole seconds, minutes, hours or days: the time within one day, otherwise the date.
+    /// Labels at whole seconds, minutes, hours or days. They show the time within a day, the day and time, or the date,
+    /// depending on range and step.
     fn times(&self, most: usize) -> Vec<(f64, String)> {
         let range = self.high - self.low;
         let step = TIMES.map(f64::from).into_iter().find(|step| range / step < most as f64).unwrap_or(range);
@@ -168,7 +171,7 @@ impl Span {
             Scale::Binary => (range / parts as f64).log2().ceil().exp2(),
             _ => nice_step(range, parts),
         };
-        // Only whole threads are labeled.
+        // Only whole numbers of threads are labeled.
         let step = if self.unit == "count" { step.max(1.0) } else { step };
         let first = (self.low / step - 1e-9).ceil();
         let all = (0..=parts).map(|i| (first + i as f64) * step);

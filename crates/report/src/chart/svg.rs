@@ -5,8 +5,8 @@ use maud::{Markup, html};
 use super::{Chart, Look, Series};
 use crate::text::width;
 
-/// The size of a chart, in user units; the page contains one drawing for desktops and one for phones, so that letters stay readable
-/// on both.
+/// The size of a chart, in user units; the page contains one drawing for desktops and one for phones, so that the text
+/// is readable on both.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
     /// Horizontal size.
@@ -26,14 +26,15 @@ pub(crate) const NARROW: Size = Size { width: 340.0, height: 300.0, x_ticks: 5, 
 /// For several charts side by side.
 pub(crate) const SMALL: Size = Size { width: 340.0, height: 190.0, x_ticks: 4, class: "small" };
 
-/// Maximum width of a letter in the 12-unit type of the axes; it must be valid for any font, because the page does not
-/// specify one.
+/// Maximum width of a letter on the axes, whose font size is 12 units. It must be valid for any font, because the page
+/// does not specify one.
 const LETTER: f64 = 7.0;
-/// Space between neighboring lines of letters.
+/// Distance between neighboring lines of text.
 const LINE: f64 = 15.0;
 /// Vertical position of the names of marks and bands, below the name of the axis.
 const NAMES: f64 = 24.0;
-/// Maximum number of points of a line that show their value; on longer lines, these points are evenly spaced.
+/// Maximum number of points on a line that show their value in a tooltip; if a line has more points, those with a
+/// tooltip are evenly spaced.
 const POINTS: usize = 96;
 
 /// One drawing of a chart. `id` must be unique on the page.
@@ -78,7 +79,7 @@ pub(crate) fn draw(chart: &Chart, size: Size, id: &str) -> Markup {
             text class="label" text-anchor="end" x=(r(right)) y=(r(size.height - 6.0)) { (chart.x.label) }
             @for (row, mark) in chart.marks.iter().enumerate() {
                 @let (at, name) = (at_x(mark.at), NAMES + row as f64 * LINE);
-                // To the right of its line if there is room.
+                // The name is to the right of its line if there is room.
                 @let before = at + width(&mark.name) as f64 * LETTER > right;
                 line class=(if mark.measured { "mark measured" } else { "mark" }) x1=(r(at)) x2=(r(at))
                     y1=(r(name - 3.0)) y2=(r(bottom)) { title { (mark.name) } }
@@ -165,7 +166,8 @@ fn path(points: &[(f64, f64)], steps: bool, x: &dyn Fn(f64) -> f64, y: &dyn Fn(f
     path
 }
 
-/// The marks whose labels do not overlap, with the center of each label: at the end of the axis, labels are moved into the chart.
+/// The marks whose labels do not overlap, with the center of each label. At the end of the axis, labels are moved into
+/// the chart.
 fn spaced(ticks: Vec<(f64, String)>, x: &dyn Fn(f64) -> f64, right: f64) -> Vec<(f64, String, f64)> {
     let mut free = f64::MIN;
     let place = |(value, text): (f64, String)| {

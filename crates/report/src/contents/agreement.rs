@@ -1,5 +1,5 @@
-//! Tests the consistency of reports: a quantity at one place is printed identically in a record's report, page, findings, breakdowns
-//! and JSON.
+//! Tests the consistency of reports: each quantity is printed identically in the report, page, findings, breakdowns and
+//! JSON of a record.
 
 use std::path::Path;
 
@@ -48,7 +48,7 @@ fn contradictions(record: &Record) -> Vec<String> {
     wrong
 }
 
-/// The time of each layer is the same result in all places.
+/// The time of each layer must be the same everywhere.
 fn of_layers(record: &Record) -> Vec<String> {
     let layers = record.diagnosis.layers.iter();
     let differs = layers.filter(|layer| {
@@ -58,7 +58,8 @@ fn of_layers(record: &Record) -> Vec<String> {
     differs.map(|layer| format!("{}: {} differs from its result", layer.from, layer.time)).collect()
 }
 
-/// A comparison's row for a single result contains the same value as the result's table; rows of layers contain the time in `overhead`.
+/// A comparison's row for a single result must contain the same value as the result's table; rows of layers must
+/// contain the time that `overhead` shows.
 fn of_comparison(record: &Record) -> Vec<String> {
     let side = diagnose::Side { name: "it", source: "", record };
     let tool = record.tool.clone();
@@ -78,9 +79,8 @@ fn of_comparison(record: &Record) -> Vec<String> {
     wrong
 }
 
-/// Each result in a table of its metric is printed in the same way as everywhere
-/// else. Bus bytes of regular stores are a modelled range; for scaling, the
-/// table shows the summary, and the chart and steps show the results.
+/// The table of a metric must print each result in the same way as all other places. Bus bytes of regular stores are a
+/// modelled range; for scaling, the table shows the summary, and the chart and steps show the results.
 fn of_table(record: &Record, table: &Table) -> Vec<String> {
     let cells = || table.rows.iter().flatten();
     let is_modelled = |m: &Measurement| {
@@ -101,7 +101,8 @@ fn of_table(record: &Record, table: &Table) -> Vec<String> {
         .collect()
 }
 
-/// The delivered value of a headline is a result in the tables (the best triad for bandwidth), and its share follows from both values.
+/// The delivered value of a headline must be a result in the tables (for bandwidth, the best triad), and its share must
+/// follow from this value and the ceiling.
 fn of_headline(record: &Record, resource: &Resource) -> Option<String> {
     let among = |metric: &str, is: &dyn Fn(&&Measurement) -> bool| -> Vec<f64> {
         record
@@ -140,7 +141,8 @@ fn of_headline(record: &Record, resource: &Resource) -> Option<String> {
     (!(follows && (stands || is_model))).then(|| format!("{}: {resource:?} of {figures:?}", resource.name))
 }
 
-/// A breakdown starts and ends like its headline and adds up; the loss of a cause equals the cost of its finding.
+/// A breakdown must start and end with the values of its headline and add up; the loss to a cause must equal the cost
+/// of its finding.
 fn of_breakdown(record: &Record, breakdown: &LossBreakdown) -> Vec<String> {
     let mut wrong = Vec::new();
     let name = &breakdown.resource;
@@ -160,7 +162,8 @@ fn of_breakdown(record: &Record, breakdown: &LossBreakdown) -> Vec<String> {
         let Verdict::Costs { share, .. } = finding.loss else { continue };
         // If less is better, the share refers to the result with the loss, otherwise to the result without it.
         let whole = match breakdown.better {
-            // The cost of other nodes' memory is a share of the node measurements, which use their own pages.
+            // The cost of other nodes' memory is a share of the results of the node measurements, which use separate
+            // pages.
             Better::Lower => [
                 step.leaves,
                 record
@@ -182,14 +185,14 @@ fn of_breakdown(record: &Record, breakdown: &LossBreakdown) -> Vec<String> {
     wrong
 }
 
-/// A measurement in the form used by evidence.
+/// The form in which evidence cites a measurement.
 fn cited(m: &Measurement) -> String {
     let keys = m.metric.keys();
     let labels = keys.iter().filter_map(|key| Some(format!(" {key}={}", m.labels.get(*key)?)));
     [m.metric.to_string()].into_iter().chain(labels).collect()
 }
 
-/// Evidence that cites a result shows the same value as the result's table.
+/// Evidence that cites a result must show the same value as the result's table.
 fn of_finding(record: &Record, finding: &Finding) -> Vec<String> {
     let mut wrong = Vec::new();
     if let Verdict::Costs { share, interval } = finding.loss
@@ -215,7 +218,7 @@ fn of_finding(record: &Record, finding: &Finding) -> Vec<String> {
     wrong
 }
 
-/// Terminal, page and JSON have the same headlines, losses and breakdowns.
+/// Terminal, page and JSON must show the same headlines, losses and breakdowns.
 fn of_media(record: &Record) -> Vec<String> {
     let mut wrong = Vec::new();
     let one_line = |text: String| {

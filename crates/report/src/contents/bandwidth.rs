@@ -11,10 +11,11 @@ use crate::text::range;
 
 const STREAM: usize = 0;
 const BUS: usize = 1;
-/// Counted in a way unknown to this version.
+/// Results counted in a way that this version does not know.
 const OTHER: usize = 2;
 
-/// The table may have this many times the rows of a table of CPUs: an operation has several kinds of stores and groups of CPUs.
+/// The table may have this many times as many rows as a table of CPUs, because an operation is measured with several
+/// kinds of stores and groups of CPUs.
 const ROWS: usize = 4;
 
 /// One row per operation, kind of stores and place.

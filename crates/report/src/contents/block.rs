@@ -38,9 +38,9 @@ pub(crate) enum Part {
     Facts(Section),
     /// A sentence or two.
     Says(String),
-    /// Items of one kind, most important first: as many as fit.
+    /// Items of one kind, most important first; only as many as fit are shown.
     Items(Vec<Item>),
-    /// Commands to paste, as many as fit.
+    /// Commands to paste; only as many as fit are shown.
     Commands(Vec<String>),
 }
 
@@ -113,7 +113,7 @@ impl From<Table> for Block {
 /// Limits on the number of displayed results.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
-    /// Maximum number of rows of a table of CPUs; if there are more, only the worst are shown.
+    /// Maximum number of rows in a table of CPUs; if there are more, only the worst are shown.
     pub rows: usize,
     /// Maximum number of workloads with individual scaling steps; for others, only the summary is shown.
     pub workloads: usize,

@@ -86,12 +86,12 @@ pub(crate) fn why(answer: &JudgedClaim) -> String {
     }
 }
 
-/// The result instead of a claimed value.
+/// The result that contradicts a claimed value.
 fn against(gaps: &[&Gap]) -> String {
     let Some(gap) = gaps.first() else { return String::new() };
     let mut claimed = amount(gap.claimed, &gap.unit);
     let mut all: Vec<String> = gaps.iter().map(|gap| found(gap)).collect();
-    // If both values agree in the usual digits, print more digits to show the difference.
+    // If both values look the same with the usual number of digits, more digits are printed to show the difference.
     if all.contains(&claimed) {
         let exact = |number: f64| format!("{number:.4} {}", gap.unit);
         claimed = exact(gap.claimed);

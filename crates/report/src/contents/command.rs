@@ -19,7 +19,7 @@ pub(crate) fn figures(record: &Record, metric: Metric) -> impl Iterator<Item = &
     record.measurements_of(metric).filter(|m| m.labels.word(Label::Workload) == Some("command"))
 }
 
-/// The time of the command of a record.
+/// The run time of a record's command.
 pub(crate) fn find_time(record: &Record) -> Option<&Measurement> {
     // A result with a number of threads is a scaling step.
     figures(record, metrics::WORKLOAD_TIME).find(|m| m.labels.get(Label::Threads).is_none())
@@ -30,7 +30,7 @@ pub(crate) fn find_state<'a>(record: &'a Record, name: &str) -> Option<&'a Measu
     find_state_of(record, "command", name)
 }
 
-/// The time that one of several alternating commands, which has its own name, spent in a state.
+/// The time that one of several alternating commands, identified by its name, spent in a state.
 pub(crate) fn find_state_of<'a>(record: &'a Record, command: &str, state: &str) -> Option<&'a Measurement> {
     record.measurements_of(metrics::WORKLOAD_CPU_TIME).find(|m| {
         m.labels.word(Label::Workload) == Some(command)
@@ -48,8 +48,8 @@ pub(crate) const STATES: [(&str, &str, Fill); 5] = [
     ("off-cpu", NO_THREAD_READY, Fill::Nobody),
 ];
 
-/// The states with a separate line for their seconds: blocked time of a single thread is shown once, and blocked time of several threads is shown
-/// even if another thread was active at the same time.
+/// The states that have a separate line for their seconds. Blocked time of a single thread equals off-CPU time and is
+/// not listed; blocked time of several threads is listed, because other threads may have been active at the same time.
 pub(crate) fn listed_states(
     seconds: impl Fn(&str) -> Option<f64>,
 ) -> impl Iterator<Item = (&'static str, &'static str, Fill)> {
@@ -69,7 +69,8 @@ pub(crate) fn is_repeated(record: &Record, m: &Measurement) -> bool {
             .all(|(state, ..)| state != "blocked")
 }
 
-/// The states that add up to all thread time: with `blocked`, off-CPU time is not counted again.
+/// The states that add up to all thread time: if `blocked` is known, off-CPU time is left out, because `blocked`
+/// includes it.
 pub(crate) fn whole_states(has_blocked: bool) -> impl Iterator<Item = (&'static str, &'static str, Fill)> {
     STATES.into_iter().filter(move |(state, ..)| *state != if has_blocked { "off-cpu" } else { "blocked" })
 }
@@ -87,7 +88,8 @@ fn states(record: &Record) -> Bars {
     let mut bar = Bar { name: "all threads".to_owned(), figure: seconds(whole), ..Bar::default() };
     let mut from = 0.0;
     for (words, fill, value, unreliable) in all {
-        // Tables show shares of the run time, and several threads together can exceed 100 %.
+        // This is a share of all thread time, unlike in tables: shares of the run time can exceed 100 % for several
+        // threads.
         let share = units::percent(value / whole);
         let says = format!("{words}: {}, {share} of all thread time", seconds(value));
         let to = from + value / whole;
@@ -136,7 +138,7 @@ pub(crate) fn verdict(record: &Record) -> Block {
     Block::new("Bottleneck of the command", None, parts)
 }
 
-/// The reason for the early end of a run.
+/// Why a run ended early.
 pub(crate) fn ended_by(ended: &Ended) -> Option<String> {
     match ended {
         Ended::Complete => None,

@@ -12,7 +12,7 @@ use super::{Block, Part, Section, listed};
 use crate::table::Table;
 use crate::text::range;
 
-/// Maximum number of threads shown individually; the record has more.
+/// Maximum number of threads shown individually; the record contains all.
 const MOST_THREADS: usize = 8;
 
 /// All tables; empty without a command.
@@ -98,7 +98,7 @@ fn threads(record: &Record) -> Table {
         table.row(vec![(*name).to_owned(), seconds(*on), spent("runnable"), spent("blocked")]);
     }
     if all.len() > MOST_THREADS {
-        table.note(&format!("the {MOST_THREADS} busiest of {}; the record contains all", all.len()));
+        table.note(&format!("the {MOST_THREADS} busiest of {} threads; the record contains all", all.len()));
     }
     table
 }
@@ -120,7 +120,7 @@ fn used_cpus(used: f64) -> String {
 
 const LEAST_USED: f64 = 0.01;
 
-/// Events shown elsewhere, or as a sum.
+/// Events that are shown elsewhere, or only as part of a sum.
 const HIDDEN: [&str; 3] = ["task-clock", "minor-faults", "voluntary-switches"];
 
 /// The events that the report shows; faults and switches are shown as sums.
@@ -178,7 +178,7 @@ pub(crate) fn around(record: &Record, time: &Measurement) -> Section {
     let exact = time.detail.get(detail::MAX_RSS_BYTES).map(units::bytes);
     let below = || time.detail.get(detail::MAX_RSS_BELOW_BYTES);
     let resident = exact.or_else(|| Some(format!("at most {}", units::bytes(below()?))));
-    section.add_some("peak memory (RSS)", resident.map(|bytes| format!("{bytes}, of the largest process")));
+    section.add_some("peak memory (RSS)", resident.map(|bytes| format!("{bytes} in the largest process")));
     let stolen = known(around.stolen_seconds).map(seconds);
     section.add_some("steal time", stolen.map(|stolen| format!("{stolen} of the whole machine's CPU time")));
     let throttled = known(around.throttled_seconds).map(seconds);

@@ -48,7 +48,7 @@ pub(crate) fn section(of: &Conditions) -> Section {
     section
 }
 
-/// Knobs that were set for the run, or could not be.
+/// The knobs that were set for the run, or those that could not be set.
 fn knobs(conditions: &Conditions, set: bool) -> Option<String> {
     let one = |knob: &record::Knob| match (&knob.set_to, &knob.not_set) {
         (Some(to), None) if set => Some(format!("{} {} → {to}", knob.name, knob.was)),
@@ -82,7 +82,7 @@ pub fn quiet(conditions: &Conditions) -> Option<String> {
     Some(format!("Quiet machine, {set_words}{not_words}."))
 }
 
-/// The conditions as a table with before and after side by side.
+/// The conditions as a table, with the states before and after the run side by side.
 pub(crate) fn table(of: &Conditions) -> Table {
     let mut table = Table::new("Conditions", None, ["condition", "before", "after"]);
     for [key, before, after] in conditions(of) {
@@ -217,7 +217,7 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
-/// The kernel's SMT control state in common words.
+/// The kernel's SMT control state in plain words.
 pub(crate) fn smt(control: &str) -> &str {
     match control {
         "notsupported" => "not supported",

@@ -25,7 +25,7 @@ fn cpus(machine: &Machine) -> Cpus<'_> {
 
 /// The block of a report about pairs of CPUs; `None` if few or none were measured.
 pub(crate) fn block(record: &Record) -> Option<Block> {
-    // Published articles contain results per kind of pair.
+    // Published articles contain results per kind of pair instead of per pair.
     let is_placed = |m: &&Measurement| pair(m).is_some() || m.detail.has(detail::CLASS);
     let all =
         record.measurements_of(metrics::CORE_TO_CORE_LATENCY).filter(|m| m.summary.n > 0).filter(is_placed);
@@ -39,7 +39,7 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
     let dies = record.machine.counts.dies > record.machine.counts.packages;
     let class = |m: &Measurement| class(&cpus, dies, m);
     let pairs: BTreeSet<(u32, u32)> = chief.iter().filter_map(|m| pair(m)).collect();
-    // Published articles contain results per kind of pair.
+    // Published articles contain results per kind of pair, so they have no pairs.
     if (1..=FEW).contains(&pairs.len()) {
         return None;
     }
@@ -88,7 +88,7 @@ fn class(cpus: &Cpus, dies: bool, m: &Measurement) -> String {
 /// Parts that two CPUs may share, smallest first, as records name them.
 const SHARED: [&str; 5] = ["cluster", "cache", "die", "node", "package"];
 
-/// The rank of this kind of pair by distance: siblings first, then by shared parts and by distance.
+/// The rank of this kind of pair by distance: siblings first, then ordered by the shared part and by distance.
 fn rank(kind: &str) -> (usize, u32, String) {
     let mut words = kind.split_whitespace();
     let place = match (words.next(), words.next()) {
@@ -105,7 +105,7 @@ fn rank(kind: &str) -> (usize, u32, String) {
 
 /// Pairs beyond this multiple or fraction of the median of their kind are outliers.
 const FAR: f64 = 2.0;
-/// Minimum number of pairs of a kind for an outlier.
+/// Minimum number of pairs of a kind for which outliers are reported.
 const LEAST_PAIRS: usize = 3;
 /// Maximum number of pairs named in a note.
 const NAMED: usize = 3;

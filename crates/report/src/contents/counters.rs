@@ -26,7 +26,8 @@ const NOT_CAUSED: [&str; 10] = [
     "slots",
 ];
 
-/// A table of counts that were not `shown_before`, and one of slots, if there are any.
+/// Tables of the issue slots on both levels, and of the counts that are not in `shown_before`; a table without data is
+/// empty.
 pub(crate) fn tables(record: &Record, shown_before: &Shown, most: usize) -> [Table; 3] {
     [
         slots(record, most, "Issue slots (top-down)", LEVEL_1),
@@ -96,7 +97,7 @@ const LEVEL_1: [(&str, &str); 4] = [
     ("backend-bound", "#back end"),
 ];
 
-/// Categories of level 2, two of each of level 1.
+/// Categories of level 2, two for each category of level 1.
 const LEVEL_2: [(&str, &str); 8] = [
     ("heavy-operations", "#heavy"),
     ("light-operations", "#light"),

@@ -39,7 +39,8 @@ pub(crate) fn overlaid(records: &[(String, &Record)]) -> Vec<Chart> {
                 kinds.push(&series.name);
             }
         }
-        // More than two lines per record would be unreadable: the unchanged machine, and tuned.
+        // More than two lines per record would be unreadable, so only the first and last kind are shown: for wake-ups,
+        // the unchanged and the tuned machine.
         if kinds.len() > 2 {
             kinds.drain(1..kinds.len() - 1);
         }
@@ -75,9 +76,11 @@ pub(crate) fn latency(record: &Record) -> Option<Chart> {
         let size = units::parse_bytes(&page).unwrap_or(u64::MAX);
         pages.entry(size).or_insert_with(|| (page, Vec::new())).1.push((bytes, m.value()));
     }
+    // `4KiB` as `4 KiB`.
+    let spaced = |page: String| units::parse_bytes(&page).map_or(page, units::bytes);
     let series: Vec<Series> = pages
         .into_values()
-        .map(|(page, points)| Series::line(format!("{} pages", spaced(&page)), points))
+        .map(|(page, points)| Series::line(format!("{} pages", spaced(page)), points))
         .collect();
     let all = series.iter().flat_map(|series| &series.points).map(|point| point.0);
     let bands = bounds(all).map(|ends| levels(record, place.cpu, ends)).unwrap_or_default();
@@ -116,11 +119,6 @@ fn levels(record: &Record, cpu: Option<u64>, (from, to): (f64, f64)) -> Vec<Band
     bands
 }
 
-/// `4KiB` as `4 KiB`.
-fn spaced(page: &str) -> String {
-    units::parse_bytes(page).map_or_else(|_| page.to_owned(), units::bytes)
-}
-
 /// Minimum number of points of a curve.
 const LEAST_POINTS: usize = 3;
 
@@ -151,7 +149,7 @@ pub(crate) fn loaded(record: &Record) -> Option<Chart> {
     Chart::of_lines("Memory latency under load", x, y, series.collect())
 }
 
-/// The number of wake-ups that are later than a time: one line per setting and policy, combining the CPUs'
+/// The share of wake-ups that are later than a given time: one line per setting and policy, combining the CPUs'
 /// distributions.
 pub(crate) fn wakeups(record: &Record) -> Option<Chart> {
     // Order: the unchanged machine before the tuned one, and the ordinary policy before the others.

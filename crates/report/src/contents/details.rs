@@ -68,7 +68,7 @@ const LEVELS: [Field<record::diagnosis::Level>; 6] = [
     ("judgement", |level| Some(level.judgement.to_string()).filter(|it| is_short(it)).unwrap_or_default()),
 ];
 
-/// Maximum length of a remark within its row; longer remarks are below the table.
+/// Maximum length of a remark that is shown in its row; longer remarks are shown below the table.
 const SHORT: usize = 24;
 
 fn is_short(judgement: &str) -> bool {
@@ -94,7 +94,7 @@ fn levels(record: &Record) -> Table {
     table.finished()
 }
 
-/// Maximum number of chain counts with a column each.
+/// Maximum number of chain counts that have their own columns.
 const MOST_CHAINS: usize = 10;
 
 /// Loads in flight: one row per CPU and working set, one column per number of chains.
@@ -107,7 +107,7 @@ fn parallelism(record: &Record, most: usize) -> Table {
     if chains.len() > MOST_CHAINS || chains.contains(&None) {
         return generic(title, &all, most);
     }
-    // The doublings show the curve; the counts in between are shown if there is room.
+    // Powers of two suffice to show the curve; the counts in between are shown if there is room.
     let head = |n: &u64| match n.is_power_of_two() {
         true => format!("#{}", count_noun(usize::try_from(*n).unwrap_or(usize::MAX), "chain")),
         false => format!("?#{n} chains"),
@@ -150,7 +150,7 @@ const COSTS: [Field<Measurement>; 5] = [
     ("?#min", |m| figure(m, m.summary.min)),
 ];
 
-/// Minimum number of rows for small costs.
+/// Minimum number of rows available for small costs.
 const COST_ROWS: usize = 24;
 
 /// Small costs, one row each.

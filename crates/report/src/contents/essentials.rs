@@ -4,9 +4,9 @@ use record::{Machine, Record};
 
 use super::{Fact, Section, inventory, listed, memory};
 
-/// Maximum number of facts of a kind with a line each.
+/// Maximum number of facts of one kind that have their own lines.
 const MOST: usize = 2;
-/// Maximum number of kinds of caches with a line each.
+/// Maximum number of kinds of caches that have their own lines.
 const CACHES: usize = 7;
 
 /// The lines above packages, memory devices, caches and nodes, and the lines below them.
@@ -48,7 +48,7 @@ pub(crate) fn facts(record: &Record) -> Section {
         let all =
             all().filter_map(|fact| Some((fact.key.strip_prefix(what)?.strip_prefix(' ')?, &fact.value)));
         let all: Vec<(&str, &String)> = all.collect();
-        // A few items have a line each, many items one line.
+        // A few items have a line each; many items share one line.
         if all.len() > MOST {
             let all = all.iter().map(|(number, says)| format!("{number}: {}", says.replace("; ", ", ")));
             let all: Vec<String> = all.collect();

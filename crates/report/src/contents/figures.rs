@@ -85,7 +85,7 @@ pub(crate) fn times(factor: f64) -> String {
     format!("{}×", units::significant(factor))
 }
 
-/// The speed-up and the efficiency of a step; for the last one, with the digits that the interval allows.
+/// The speed-up and the efficiency of a step; for the last step, with the digits that the interval allows.
 pub(crate) fn speed_up(scaling: &Scaling, step: &Step) -> [String; 2] {
     let interval = scaling.speedup_interval.filter(|_| step.threads == scaling.threads);
     let threads = f64::from(step.threads.max(1));
@@ -137,10 +137,10 @@ pub(crate) fn share_of(resource: &Resource) -> Option<String> {
 }
 
 /// The placeholder for a result that is [`withheld`].
-pub(crate) const WITHHELD: &str = "not shown (-): the 95 % CI is wider than the result";
+pub(crate) const WITHHELD: &str = "not shown (-): the 95 % CI is wider than ±100 %";
 
-/// Whether a result is too imprecise to be shown: its interval is wider than its value. Shares and parts of a time, which are often near 0,
-/// are always shown.
+/// Whether a result is too imprecise to be shown: its interval is wider than ±100 %. Shares and parts of a time, which
+/// are often near 0, are always shown.
 pub(crate) fn withheld(m: &Measurement) -> bool {
     let part = m.metric.definition().and_then(|metric| metric.part_of);
     !matches!(part, Some(Whole::Time | Whole::Slots))
@@ -192,15 +192,15 @@ pub(crate) fn spread(m: &Measurement) -> String {
     }
 }
 
-/// A label of a measurement as text.
+/// The value of a label as text.
 pub(crate) fn labelled(m: &Measurement, label: Label) -> String {
     key(m, label.name())
 }
 
-/// The name for the time in which none of the threads of a command was ready.
+/// The name for the time in which no thread of a command was running or ready.
 pub(crate) const NO_THREAD_READY: &str = "blocked, no thread ready";
 
-/// A key of a place as text; sizes with their unit, switches as `yes` and `no`.
+/// The value of the label with this name, as text; sizes with their unit, switches as `yes` and `no`.
 pub(crate) fn key(m: &Measurement, name: &str) -> String {
     let Some(value) = m.labels.named(name) else { return String::new() };
     let sized = match Label::from_name(name) {
@@ -230,7 +230,7 @@ pub(crate) fn place(m: &Measurement) -> String {
     m.labels.0.iter().map(|(name, value)| format!("{name}={value} ")).collect()
 }
 
-/// The keys of the places of these measurements, in display order: the keys of the metric's definition, then any others.
+/// The names of these measurements' labels, in display order: first those in the metric's definition, then any others.
 pub(crate) fn keys(measurements: &[&Measurement]) -> Vec<String> {
     let mut keys: Vec<String> = Vec::new();
     let defined = measurements.first().map_or(&[][..], |m| m.metric.keys());
@@ -253,7 +253,8 @@ pub(crate) fn remarks(m: &Measurement) -> Vec<String> {
     }
     let doubts = m.doubt.iter().filter(|doubt| doubt.kind() == DoubtKind::Other).map(ToString::to_string);
     let under = m.detail.get(detail::RUN_UNDER).map(|under| format!("run under {under}"));
-    doubts.chain(diagnose::remark_scope(m).map(|remark| remark.to_string())).chain(under).collect()
+    let more = [diagnose::remark_scope(m).map(|remark| remark.to_string()), under];
+    doubts.chain(more.into_iter().flatten()).chain(m.detail.get(detail::NOTE).map(str::to_owned)).collect()
 }
 
 /// The number of unreliable results, if individual marks would be too many.

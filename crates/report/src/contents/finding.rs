@@ -7,8 +7,8 @@ use record::{KnobValue, Text, Verdict, units};
 
 use crate::text::range;
 
-/// The command that fixes the finding with this number, if this knob fixes it. `shown_by`: the name that `linespeed show` accepts for the record,
-/// if known.
+/// The command that fixes the finding with this number by setting this knob. `shown_by`: the name that `linespeed show`
+/// accepts for the record, if known.
 pub(crate) fn fix_command(number: usize, knob: &KnobValue, shown_by: Option<&str>) -> String {
     let of = match shown_by {
         Some(HERE) => String::new(),

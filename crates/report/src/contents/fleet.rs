@@ -40,7 +40,7 @@ fn describe_figure(slow: &SlowFigure) -> String {
     )
 }
 
-/// Further slow results, and results that only follow from the machine's clock.
+/// Further slow results, and slow results that the machine's clock explains.
 fn describe_rest(slow: &Slow) -> Option<String> {
     let rest = slow.figures.get(1..).unwrap_or_default();
     let list = |follows: bool| {
@@ -56,7 +56,7 @@ fn describe_rest(slow: &Slow) -> Option<String> {
     (!said.is_empty()).then_some(said)
 }
 
-/// A slow machine: its slow results, the likeliest cause, whether it was slow before, and further details.
+/// A slow machine: its slow results, the most likely cause, whether it was slow before, and further details.
 fn slow_machine(slow: &Slow) -> Item {
     let first = slow.figures.first().map_or(String::new(), describe_figure);
     let cause = slow.causes.first().map(|cause| cause.says.to_string());
@@ -89,7 +89,7 @@ pub(crate) fn blocks(of: &Fleet, classes: usize) -> [Block; 5] {
     ]
 }
 
-/// The description of a class, with its group of machines.
+/// The description of a class; if the class is one of several groups, also what distinguishes it.
 pub(crate) fn name_class(class: &Class) -> String {
     let Some(camp) = &class.camp else { return class.name.clone() };
     let by: Vec<String> =
@@ -102,7 +102,7 @@ pub(crate) fn name_class(class: &Class) -> String {
     }
 }
 
-/// The difference between the groups of a class, if there are several.
+/// How a group of machines differs from the fastest group; `None` if there is only one group.
 pub(crate) fn describe_camp(class: &Class) -> Option<String> {
     let camp = class.camp.as_ref()?;
     let machines = count_noun(class.machines, "machine");
@@ -110,7 +110,7 @@ pub(crate) fn describe_camp(class: &Class) -> Option<String> {
     let by = if by.is_empty() { "no setting in the records explains it".to_owned() } else { by.join(", ") };
     let what = &camp.what;
     Some(match camp.speed < 1.0 {
-        true => format!("{machines}, {} of the fastest group ({what}): {by}", significant(camp.speed)),
+        true => format!("{machines}, {}× the fastest group's speed ({what}): {by}", significant(camp.speed)),
         false => format!("{machines}, fastest group ({what}): {by}"),
     })
 }
@@ -133,7 +133,7 @@ fn table(fleet: &Fleet, most: usize) -> Table {
         ]);
     }
     if fleet.classes.len() > most {
-        table.note(&format!("the {most} largest of {}; --json lists all", fleet.classes.len()));
+        table.note(&format!("the {most} largest of {} classes; --json lists all", fleet.classes.len()));
     }
     table
 }
@@ -157,7 +157,7 @@ fn remarks(fleet: &Fleet) -> Vec<String> {
         class.drifts.iter().take(2).map(|drift| {
             let change = percent((drift.speed - 1.0).abs());
             let way = if drift.speed < 1.0 { "slower" } else { "faster" };
-            format!("{}: {change} {way} from the first third of the collection to the last; corrected before machines are compared.", drift.what)
+            format!("{}: {change} {way} in the last third of the collection than in the first; corrected before machines are compared.", drift.what)
         })
     });
     let slow = |name: &String| fleet.slow.iter().any(|slow| slow.machine == *name);
@@ -175,7 +175,7 @@ fn remarks(fleet: &Fleet) -> Vec<String> {
     let files = fleet.reading.remarks.iter().map(describe_files);
     let two_valued = fleet.classes.iter().filter(|class| !class.two_valued.is_empty()).map(|class| {
         let names = join_list(&class.two_valued.iter().map(Text::to_string).collect::<Vec<_>>());
-        format!("Not compared, because these results form two groups that no fact explains: {names}.")
+        format!("Not compared, because no fact explains why these results form two groups: {names}.")
     });
     camps.chain(two_valued).chain(drifts).chain(small).chain(only).chain(files).collect()
 }

@@ -6,7 +6,7 @@ use record::units;
 use crate::table::Table;
 use crate::text::range;
 
-/// A loss in words; a gain has a plus sign.
+/// A loss as a change of speed: `-5 %` for a loss of 5 %; a gain has a plus sign.
 pub(crate) fn loss(loss: f64) -> String {
     if loss == 0.0 { "-0 %".to_owned() } else { units::signed_percent(-loss) }
 }

@@ -18,7 +18,7 @@ use crate::text::range;
 const LEAST_SPAN: f64 = 0.1;
 /// Maximum number of differences named for a change.
 const MOST_DIFFERENCES: usize = 4;
-/// Above this length, only the differing part of a value is named.
+/// If a value is longer than this, only the part that differs is shown.
 const LONG_VALUE: usize = 60;
 
 /// The answer in one line.
@@ -45,12 +45,8 @@ fn day(started: &str) -> &str {
     started.get(..10).unwrap_or(started)
 }
 
-fn minute(started: &str) -> String {
-    started.get(..16).unwrap_or(started).replacen('T', " ", 1)
-}
-
-/// A line of `columns` characters, each the median of its share of the points, scaled between minimum and maximum if these are [`LEAST_SPAN`]
-/// apart; pure noise stays flat.
+/// A sparkline of `columns` characters, each of which shows the median of an equal share of the points. The scale
+/// covers at least [`LEAST_SPAN`] of the maximum, so that pure noise stays flat.
 pub(crate) fn sparkline(line: &Line, columns: usize) -> String {
     let values: Vec<f64> = line.points.iter().map(|point| point.value).collect();
     let columns = columns.clamp(1, values.len().max(1));
@@ -101,7 +97,8 @@ fn table(of: &History, columns: usize) -> Table {
     table.finished()
 }
 
-/// A result with the digits that its interval allows, with a mark if it is unreliable; `-` if its interval is wider than its value.
+/// A result with the digits that its interval allows, with a mark if it is unreliable; `-` if its interval is wider
+/// than ±100 %.
 fn show_point(point: &Point, unit: &str) -> String {
     if point.interval.is_some_and(|interval| is_unknown(point.value, interval)) {
         return "-".to_owned();
@@ -110,7 +107,8 @@ fn show_point(point: &Point, unit: &str) -> String {
     format!("{}{mark}", figure_to(point.value, unit, digits_within(point.value, point.interval)))
 }
 
-/// The minimum and the maximum, with one unit if it is the same, and one mark if either is unreliable.
+/// The minimum and the maximum, with a single unit if both have the same one, and a single mark if either is
+/// unreliable.
 fn show_range(least: Option<&Point>, greatest: Option<&Point>, unit: &str) -> String {
     let (Some(least), Some(greatest)) = (least, greatest) else { return String::new() };
     let [low, high] = [least, greatest].map(|point| show_point(&Point { in_doubt: false, ..*point }, unit));
@@ -119,7 +117,7 @@ fn show_range(least: Option<&Point>, greatest: Option<&Point>, unit: &str) -> St
     format!("{}{mark}", range(&low, &high))
 }
 
-/// The results with sparklines of this many columns, changes, and notes.
+/// The results with sparklines of this many columns, the changes, and notes.
 pub(crate) fn blocks(of: &History, columns: usize) -> [Block; 3] {
     [
         Block::new("", None, vec![Part::Table(table(of, columns))]),
@@ -144,7 +142,10 @@ fn changes(of: &History) -> Vec<Item> {
 }
 
 fn describe(of: &History, line: &Line, change: &Change) -> String {
-    let time = |at: usize| of.records.get(at).map_or(String::new(), |record| minute(&record.started));
+    let time = |at: usize| {
+        let started = of.records.get(at).map_or("", |record| record.started.as_str());
+        started.get(..16).unwrap_or(started).replacen('T', " ", 1)
+    };
     let way = match change.slower {
         Some(true) => "slower",
         Some(false) => "faster",
@@ -180,7 +181,7 @@ fn describe_differences(change: &Change) -> String {
     format!("differences between the records: {}", join_list(&named))
 }
 
-/// Two values; for long lists, only the differing words.
+/// Two values; if they are long, only the words that differ.
 fn describe_values(from: &str, to: &str) -> String {
     let only = |of: &str, other: &str| {
         let known: HashSet<&str> = other.split_whitespace().collect();
@@ -196,7 +197,7 @@ fn describe_values(from: &str, to: &str) -> String {
     }
 }
 
-/// Records not read, omissions, and notes.
+/// Notes, including the numbers of records that were not read or were skipped.
 fn remarks(of: &History) -> Vec<String> {
     let older = (of.older > 0).then(|| {
         format!(

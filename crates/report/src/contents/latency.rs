@@ -1,4 +1,5 @@
-//! The number of results of a latency curve; if there are too few for a curve, each has a row in the table of other results.
+//! A section that states the number of results of a latency curve. If there are too few results for a curve, each has a
+//! row in the table of other results.
 
 use std::collections::HashSet;
 
@@ -8,7 +9,7 @@ use record::{Label, Measurement, Record, metrics};
 use super::figures::labelled;
 use super::{Block, Part};
 
-/// Maximum number of results with a row each: eight CPUs and four nodes.
+/// Maximum number of results that have a row each, enough for eight CPUs and four nodes.
 const FEW: usize = 32;
 
 /// The block; `None` if there are too few results for a curve.
@@ -23,8 +24,8 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
     let places: HashSet<String> =
         all.iter().map(|m| format!("{} {}", labelled(m, Label::Cpu), labelled(m, Label::Node))).collect();
     if places.len() > 1 {
-        let (figures, places) = (count_noun(all.len(), "result"), count_noun(places.len(), "CPU and node"));
-        let says = format!("{figures} from {places}: the chart shows one, the record contains all.");
+        let (figures, places) = (count_noun(all.len(), "result"), count_noun(places.len(), "CPU/node pair"));
+        let says = format!("{figures} from {places}: the chart shows one pair, the record contains all.");
         block.parts.push(Part::Says(says));
     }
     all.iter().chain(&cycles).for_each(|m| block.shown.add(m));

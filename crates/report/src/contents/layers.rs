@@ -67,7 +67,7 @@ fn bars(record: &Record, unit: &str) -> Bars {
         Bar { name: layer.layer.clone(), how, pieces, figure, beside: time, ..Bar::default() }
     };
     Bars {
-        title: "Time above the fastest layer".to_owned(),
+        title: "Extra time over the fastest layer".to_owned(),
         rows: layers.iter().take(MOST).map(row).collect(),
         ticks: [0.0, 0.5, 1.0].map(|at| (at, units::signed_percent(at * most))).into(),
         ..Bars::default()
@@ -152,7 +152,7 @@ const CLAIMS: [Field<Claim>; 3] = [
     ("why", |claim| claim.why.to_string()),
 ];
 
-/// The verdict of these results on a published conclusion.
+/// The verdict on a published conclusion, based on these results.
 pub(crate) fn answered(claim: &Claim) -> String {
     match claim.answer {
         Answer::Supported => "supported".to_owned(),
@@ -161,11 +161,11 @@ pub(crate) fn answered(claim: &Claim) -> String {
     }
 }
 
-/// The conclusions of a published comparison, compared with these results.
+/// The conclusions of a published comparison, and whether these results support them.
 fn claims(overhead: &Overhead) -> Table {
     let mut table = Table::with_fields("Published conclusions", None, &CLAIMS);
     overhead.claims.iter().take(MOST).for_each(|claim| table.item(&CLAIMS, claim));
-    table.note("source: kernel, user mode and virtual machine compared on an i7-6500U (linespeed reference i7-6500u)");
+    table.note("source: a published comparison of kernel, user mode and virtual machine on an i7-6500U (linespeed reference i7-6500u)");
     table.finished()
 }
 

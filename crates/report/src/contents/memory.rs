@@ -8,7 +8,7 @@ use record::{Machine, units};
 use super::{Fact, listed};
 use record::phrase::count_noun;
 
-/// Maximum number of listed sharing sets; `…` replaces the rest.
+/// Maximum number of listed sets of CPUs that share a cache; for the rest, only their number is shown.
 const SETS: usize = 3;
 
 /// `L1d`, `L1i`, `L2`.
@@ -51,7 +51,7 @@ pub(crate) fn caches(machine: &Machine, whole: bool) -> Vec<Fact> {
             let unreported = cache.cpus.is_empty() && group.len() == 1;
             let number =
                 if unreported { format!("{size} each") } else { format!("{size} × {}", group.len()) };
-            // A guest may have only some of the cores, and the sharing that it sees may be wrong.
+            // A guest may have only some of the cores, and the cache sharing reported in the guest may be wrong.
             let is_the_hosts = machine.has_hosts_cache(cache.level);
             let value = listed([
                 Some(number),
@@ -111,7 +111,7 @@ pub(crate) fn devices(machine: &Machine, excerpt: bool) -> Vec<Fact> {
 /// The slots according to an imported text, which may mention more slots than it lists.
 fn count_listed(populated: usize, listed: usize, of_more: bool) -> String {
     match of_more {
-        true => format!("{populated} populated of {listed} listed"),
+        true => format!("{populated} of the {listed} listed slots populated"),
         false => format!("{populated} of {listed} listed slots populated"),
     }
 }
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(reported, "1 of 2 listed slots populated, in 1 channel");
         let whole = Machine { memory_slots: Some(32), ..machine };
         let reported = &devices(&whole, true)[0].value;
-        assert_eq!(reported, "1 populated of 2 listed, in 1 channel, 32 slots on the board");
+        assert_eq!(reported, "1 of the 2 listed slots populated, in 1 channel, 32 slots on the board");
         assert_eq!(facts[1].value, "1 × 32 GiB DDR4, rated 2933 MT/s, configured 2100 MT/s");
     }
 

@@ -29,6 +29,8 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
     let mut parts =
         vec![Part::Says(says(shape)), Part::Table(beside_shown(record, shape)), Part::Table(table)];
     let spells = spells(record, shape);
+    let has_news =
+        |state: &ShapeState| !state.cores.is_empty() || state.domains.iter().any(|of| of.len() > 1);
     if spells.len() > 1 || spells.first().is_some_and(|spell| has_news(spell.state)) {
         let fields: [Field<Spell>; 5] = [
             ("#from", |spell| format!("{:.1} s", spell.from)),
@@ -74,7 +76,8 @@ fn beside_shown(record: &Record, shape: &Shape) -> Table {
     table
 }
 
-/// The kinds of state: the row's name, its fill, its meaning, and its CPUs; empty if there are none.
+/// A kind of state: the name of its row, the fill, the meaning, and the CPUs in this state; their text is empty if
+/// there are none.
 type Kind = (&'static str, Fill, &'static str, fn(&ShapeState) -> String);
 
 const KINDS: [Kind; 3] = [
@@ -132,10 +135,6 @@ fn spells<'a>(record: &Record, shape: &'a Shape) -> Vec<Spell<'a>> {
         }
     }
     spells
-}
-
-fn has_news(state: &ShapeState) -> bool {
-    !state.cores.is_empty() || state.domains.iter().any(|of| of.len() > 1)
 }
 
 fn lists(of: &[CpuList]) -> String {

@@ -1,4 +1,4 @@
-//! The contents of a plan: its processes, its reasons, and the result of running a command both ways.
+//! The contents of a plan: its processes, its reasons, and the result of running a command with and without the plan.
 
 use record::phrase::quote_word;
 use record::plan::{Gain, Plan, Policy, Process, Verification};
@@ -9,11 +9,11 @@ use super::figures::mark_words;
 use super::{Block, Part, Section};
 use crate::table::Table;
 
-/// Maximum number of processes in the table; the plan has all.
+/// Maximum number of processes in the table; the plan contains all.
 const MOST_PROCESSES: usize = 32;
 
-/// The details below the answer: the processes, the result of running a command both ways, the reasons, the lines to paste, omissions and
-/// unknowns.
+/// The details below the answer: the processes, the result of running a command with and without the plan, the reasons,
+/// the lines to paste, omissions and unknowns.
 pub(crate) fn blocks(plan: &Plan) -> Vec<Block> {
     let is_bound = plan.processes.len() > 1 || !plan.snippets.is_empty();
     let table = is_bound.then(|| Part::Table(processes(&plan.processes)));
@@ -24,7 +24,7 @@ pub(crate) fn blocks(plan: &Plan) -> Vec<Block> {
     let undo = |command: &String| format!("{command}  # undo");
     let commands =
         plan.advice.iter().flat_map(|one| one.commands.iter().cloned().chain(one.undo.iter().map(undo)));
-    // Repeats the specified record, because the command would otherwise plan for this machine.
+    // The command repeats the specified record, because it would otherwise plan for this machine.
     let of = plan.record.as_ref().map_or(String::new(), |record| format!("{} ", quote_word(record)));
     let paste = plan.snippets.iter().flat_map(|snippet| {
         let is_file = snippet.pieces.iter().any(|piece| piece.lines.len() > 1);
@@ -66,7 +66,7 @@ fn processes(processes: &[Process]) -> Table {
     table.finished()
 }
 
-/// The reasons and the gain: a word and its explanation.
+/// The expected gains and the reasons, each as a word and its explanation.
 fn reasons(plan: &Plan) -> Vec<(&'static str, Text)> {
     let mut said: Vec<(&'static str, Text)> = Vec::new();
     said.extend(plan.gains.iter().map(|one| ("gain", gain(one))));
@@ -97,7 +97,7 @@ fn gain(gain: &Gain) -> Text {
     Text::sequence([modelled, gain.why.clone()])
 }
 
-/// The result of running a command both ways, one sentence per line.
+/// The result of running a command with and without the plan, one sentence per line.
 fn verification(verified: &Verification) -> Vec<Text> {
     let mut lines = vec![verified.says.clone(), verified.how.clone()];
     if verified.planned.is_empty() {

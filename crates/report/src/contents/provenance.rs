@@ -9,10 +9,10 @@ use super::block::Block;
 use crate::table::Table;
 use record::phrase::{agree, count_noun};
 
-/// Maximum number of named places per statement.
+/// Maximum number of lines listed per contradiction.
 const MOST_PLACES: usize = 4;
 
-/// Contradictions and notes on them, one sentence each, with the lines.
+/// The notes of an imported record, and its contradictions, each with the numbers of the lines that contradict each other.
 pub(crate) fn contradictions(record: &Record) -> Block {
     let all = record.import.iter().flat_map(|import| &import.contradictions);
     let said = all.map(|one| {
@@ -26,7 +26,8 @@ pub(crate) fn contradictions(record: &Record) -> Block {
             format!("{} ({word} {})", one.says, lines.join(", "))
         }
     });
-    Block::items("Contradictions", said)
+    let notes = record.import.iter().flat_map(|_| record.machine.notes.iter().map(ToString::to_string));
+    Block::items("Notes and contradictions", notes.chain(said))
 }
 
 /// The source line of a result: `openssl speed, line 41`.
@@ -85,7 +86,7 @@ fn published(record: &Record) -> Published<'_> {
     all
 }
 
-/// The publication of an output, otherwise the command above it.
+/// The document in which an output was published, otherwise the command above the output.
 fn source(published: &Published, output: &Output) -> String {
     let (text, (first, last)) = (output.text.as_str(), output.lines);
     let mut within = published.range((text, first)..=(text, last.max(first)));

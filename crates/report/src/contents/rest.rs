@@ -12,7 +12,7 @@ use super::side_by_side::group_by;
 use crate::shown::Shown;
 use crate::table::{Field, Table};
 
-/// A table for each metric with results not yet shown, with `most` rows.
+/// A table with at most `most` rows for each metric that has results not yet shown.
 pub(crate) fn tables(record: &Record, shown: &Shown, most: usize) -> Vec<Table> {
     let all = record.measurements.iter().filter(|m| m.summary.n > 0 && !is_repeated(record, m));
     let (begun, left): (Vec<&Measurement>, Vec<&Measurement>) = all.partition(|m| shown.has(m));
@@ -24,7 +24,7 @@ pub(crate) fn tables(record: &Record, shown: &Shown, most: usize) -> Vec<Table> 
     group_by(left, |m| m.metric).into_iter().map(table).collect()
 }
 
-/// The title of a metric's results; an unknown metric has its own name.
+/// The title of a metric's results; for an unknown metric, its name.
 pub(crate) fn heading(metric: Metric) -> &'static str {
     metric.definition().map_or(metric.name(), |known| known.title)
 }
@@ -42,12 +42,12 @@ const FIGURES: [Field<Measurement>; 7] = [
     ("?read from", |m| m.origin.as_ref().map_or(String::new(), provenance::place)),
 ];
 
-/// The minimum or maximum; if there is one sample, the sample itself.
+/// The minimum or maximum; empty if there is only one sample.
 fn bound(m: &Measurement, value: f64) -> String {
     if m.summary.n > 1 { figure(m, value) } else { String::new() }
 }
 
-/// The heading of a column of labels.
+/// The heading of a label's column.
 fn place(label: &str) -> String {
     match Label::from_name(label) {
         Some(Label::Cpu) => "CPU".to_owned(),
@@ -58,7 +58,7 @@ fn place(label: &str) -> String {
     }
 }
 
-/// A metric's measurements with one column per key of their place.
+/// A metric's measurements, with one column per label.
 pub(crate) fn generic(title: &str, all: &[&Measurement], most: usize) -> Table {
     let keys = keys(all);
     let numeric = |name: &str| all.iter().all(|m| !matches!(m.labels.named(name), Some(Key::Word(_))));

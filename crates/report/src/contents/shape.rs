@@ -8,7 +8,7 @@ use record::{CpuList, Machine, units};
 use super::memory::cache_name;
 use record::phrase::count_noun;
 
-/// Kinds of parts that enclose CPUs, in nesting order if two enclose the same number of groups.
+/// Kinds of parts that enclose CPUs. If two kinds have the same number of parts, the one listed first is the outer one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     /// A package.
@@ -17,7 +17,7 @@ pub(crate) enum Kind {
     Node,
     /// A die.
     Die,
-    /// A cache shared by more than a core, or a private one.
+    /// A cache, shared by several cores or private to one.
     Cache,
     /// A cluster of cores.
     Cluster,
@@ -34,7 +34,7 @@ pub(crate) struct Label {
     pub what: String,
     /// A node's memory: `188 GiB`.
     pub memory: Option<String>,
-    /// The number of the part, if users would type it.
+    /// The number of the part, if users need it for commands.
     pub number: Option<u32>,
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// The name of the parts: without numbers for several, with its number for one.
+    /// The name of the parts: with the number if there is only one part, otherwise without numbers.
     pub(crate) fn what(&self) -> String {
         if let [part] = self.parts {
             return part.name();
@@ -80,7 +80,7 @@ impl Run<'_> {
         labels.iter().map(|label| label.what.as_str()).collect::<Vec<_>>().join(" · ")
     }
 
-    /// The contents of each: `8 × L2 1 MiB · core of 2 CPUs`.
+    /// What each part contains: `8 × L2 1 MiB · core of 2 CPUs`.
     pub(crate) fn inside(&self) -> Option<String> {
         let part = self.parts.first()?;
         let runs = part.runs();
@@ -93,7 +93,8 @@ impl Run<'_> {
         format!("{} × {} of {}", self.parts.len(), self.what(), count_noun(cpus, "CPU"))
     }
 
-    /// The CPUs of each: `0,32` and `1,33`, or a single list if each has one; with more than `most`, the first and last.
+    /// The CPUs of each part (`0,32` and `1,33`), or a single list if each part has one CPU. If there are more than
+    /// `most` parts, the list is shortened to the first ones, `…` and the last one.
     pub(crate) fn members(&self, most: usize) -> Vec<String> {
         if self.parts.iter().all(|part| part.cpus.len() == 1) {
             let all: CpuList = self.parts.iter().flat_map(|part| part.cpus.iter()).collect();
@@ -107,7 +108,8 @@ impl Run<'_> {
         lists
     }
 
-    /// Whether the parts are drawn as one row: always for the innermost parts, on large machines for all parts inside caches and clusters.
+    /// Whether the parts are drawn as one row: always for the innermost parts, and on large machines also for caches,
+    /// clusters and cores.
     pub(crate) fn joined(&self, wide: bool) -> bool {
         let Some(part) = self.parts.first() else { return true };
         let inner = part.labels.iter().all(|of| matches!(of.kind, Kind::Cache | Kind::Cluster | Kind::Core));
@@ -136,7 +138,7 @@ impl Part {
     }
 }
 
-/// One way to divide the CPUs.
+/// A way of dividing the CPUs into groups.
 struct Division {
     kind: Kind,
     /// Nesting level among caches; higher levels are further out.

@@ -1,4 +1,4 @@
-//! Grouped items, results of one place side by side, and the worst results of many.
+//! Groups items, arranges the results for each place side by side, and selects the worst of many results.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -29,8 +29,8 @@ pub(crate) fn group_by<K: Clone + Eq + Hash, T>(
 /// A row of results: its place, and one result per column.
 pub(crate) type Row<'a, K, const COLUMNS: usize> = (K, [Option<&'a Measurement>; COLUMNS]);
 
-/// Results side by side: one row per place, in the order of their first results; `cell` returns the place and column of a result. If
-/// several results belong in one cell, the first is shown, and the others are shown in a separate table.
+/// Arranges results side by side: one row per place, in the order of the places' first results; `cell` returns the place and column of a
+/// result. If several results belong in one cell, only the first is included; the others are shown in a separate table.
 pub(crate) fn side_by_side<'a, K: Clone + Eq + Hash, const COLUMNS: usize>(
     figures: impl IntoIterator<Item = &'a Measurement>,
     mut cell: impl FnMut(&'a Measurement) -> Option<(K, usize)>,
@@ -49,7 +49,8 @@ pub(crate) fn side_by_side<'a, K: Clone + Eq + Hash, const COLUMNS: usize>(
     places.map(row).collect()
 }
 
-/// Adds a row for each place, at most `most`, with the notes of `remarks` on its results; `cells` returns its contents.
+/// Adds a row for each place, at most `most` rows in total, with the notes that `remarks` returns for its results; `cells` returns the
+/// contents of the row.
 pub(crate) fn add_rows<'a, K, const COLUMNS: usize>(
     table: &mut Table,
     rows: Vec<Row<'a, K, COLUMNS>>,
@@ -64,12 +65,13 @@ pub(crate) fn add_rows<'a, K, const COLUMNS: usize>(
     }
 }
 
-/// The value of a result, if there is one.
+/// The value of the result; empty if there is none.
 pub(crate) fn cell(m: Option<&Measurement>) -> String {
     m.map_or(String::new(), value)
 }
 
-/// The worst results of each kind in order, `most` in total but at least one per kind; a remark counts the omitted results.
+/// The worst results of each kind, in their original order: at most `most` in total, but at least one per kind. If results are omitted, a
+/// remark shows how many of them are in the table.
 pub(crate) fn worst<'a>(
     table: &mut Table,
     all: Vec<&'a Measurement>,
@@ -97,7 +99,7 @@ pub(crate) fn worst<'a>(
     shown
 }
 
-/// All results belong to one kind.
+/// Assigns all results to a single kind.
 pub(crate) fn one_kind(_: &Measurement) -> String {
     String::new()
 }

@@ -1,4 +1,4 @@
-//! Time stolen from busy loops: its share, and the gaps.
+//! Time stolen from busy loops: the shares and the gaps.
 
 use record::long_gap::{Taker, TakerKind, Witness};
 use record::{Label, Measurement, Record, metrics, units};
@@ -8,10 +8,10 @@ use super::listed;
 use super::side_by_side::{add_rows, cell, one_kind, side_by_side, worst};
 use crate::table::{Field, Table};
 
-/// Causes with a column of their own.
+/// Maximum number of causes with a separate column each.
 const MOST_TAKERS: usize = 6;
 
-/// The cause that used the time, in words; a column heading.
+/// The cause of the stolen time, in words, as a column heading.
 fn taker(m: &Measurement) -> String {
     match m.labels.word(Label::Cause) {
         Some("os") => "other tasks + IRQs".to_owned(),
@@ -21,7 +21,7 @@ fn taker(m: &Measurement) -> String {
     }
 }
 
-/// One row per CPU, one column per cause; the rows are the CPUs that lost most to the first cause.
+/// One row per CPU, one column per cause; the rows are the CPUs that lost the most time to the first cause.
 pub(crate) fn shares(record: &Record, most: usize) -> Table {
     let all: Vec<&Measurement> = record.measurements_of(metrics::STOLEN_SHARE).collect();
     let mut takers: Vec<String> = Vec::new();
@@ -37,7 +37,7 @@ pub(crate) fn shares(record: &Record, most: usize) -> Table {
         Some((labelled(m, Label::Cpu), takers.iter().position(|name| *name == taker(m))?))
     });
     rows.retain(|(_, figures)| figures[0].is_some());
-    // The results of omitted CPUs also count as shown, for all causes.
+    // The results of omitted CPUs also count as shown, whatever their cause.
     rows.iter().flat_map(|(_, figures)| figures).flatten().for_each(|m| table.tells(m));
     let firsts = rows.iter().filter_map(|(_, figures)| figures[0]).collect();
     let worst = worst(&mut table, firsts, most, one_kind, Measurement::value);
@@ -89,7 +89,7 @@ pub(crate) fn longest(record: &Record) -> Table {
     table.finished()
 }
 
-/// `1.13 ms irq 45 eth0-TxRx-3 (12 times)`.
+/// A cause with its time and its number of occurrences: `1.13 ms irq 45 eth0-TxRx-3 (12 times)`.
 fn taker_words(taker: &Taker) -> String {
     let name = taker.name.as_deref().unwrap_or_default();
     let who = match taker.kind {

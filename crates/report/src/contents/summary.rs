@@ -16,24 +16,23 @@ use super::turns::find_turns;
 use crate::text::{range, without_zeros};
 use record::phrase::count_noun;
 
-/// The line above everything else, if any.
+/// The banner above everything else, if there is one.
 pub(crate) fn banner(record: &Record) -> Option<String> {
     if let Some(import) = &record.import {
         let what = if record.measurements.is_empty() { "inventory" } else { "results" };
-        return Some(format!("Imported {what} of {}: linespeed measured nothing here.", tools(import)));
+        return Some(format!("Imported {what} from {}: linespeed measured nothing here.", tools(import)));
     }
     (record.machine.virtualization.emulated == Some(true))
         .then(|| "Emulated machine: results do not show real speeds.".to_owned())
 }
 
-/// The text if there are no findings: how many rules found nothing, how many could not be checked, and at most this many of the
-/// missing facts.
+/// The text if there are no findings: how many rules found nothing, how many could not be checked, and at most `most` of the missing facts.
 pub(crate) fn nothing(record: &Record, most: usize) -> String {
     let unchecked = &record.diagnosis.not_looked_for;
     if record.measurements.is_empty() && record.import.is_none() {
         return "Nothing was measured.".to_owned();
     }
-    // Hardly any record has the facts for every rule; no rule was applied to this record.
+    // Almost no record contains the facts for every rule, so an empty list means that no rule was applied.
     if unchecked.is_empty() {
         return "No rule was applied.".to_owned();
     }
@@ -115,7 +114,7 @@ fn memory(machine: &Machine) -> Option<String> {
     Some(format!("{bytes} of {kind}{speed}"))
 }
 
-/// The part of the machine that this process may use, if not all.
+/// The part of the machine that this process may use; `None` if it may use the entire machine.
 fn limits(machine: &Machine) -> Option<String> {
     let fewer = match (machine.counts.cpus_allowed, machine.counts.cpus_online) {
         (Some(own), Some(online)) if own < online => Some(format!("{own} of {online} CPUs allowed")),
@@ -127,7 +126,7 @@ fn limits(machine: &Machine) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// The time of the measurement; for other tools' output only the day, if the time is unknown.
+/// The time of the measurement, or only its date if the record was imported and the time of day is unknown.
 fn dated(record: &Record) -> String {
     match (&record.import, record.started.strip_suffix("T00:00:00Z")) {
         (Some(_), Some(day)) => format!("dated {day}"),
@@ -135,7 +134,7 @@ fn dated(record: &Record) -> String {
     }
 }
 
-/// The requested depth of a run; empty if there is no such option.
+/// The requested mode of a run (quick, normal or full); `None` if nothing was measured or the command has no such option.
 fn mode(record: &Record) -> Option<&'static str> {
     let mode = record.mode.filter(|_| !record.measurements.is_empty())?;
     Some(match mode {
@@ -170,8 +169,8 @@ pub(crate) fn is_untold(record: &Record, resource: &Resource) -> bool {
     is_withheld(record, resource.delivered, &resource.unit)
 }
 
-/// `3.1 GHz ±0.2 % of 3.7 GHz`; for a family's ceilings `3.1 GHz, family 3 – 4.4 GHz`; for the best result measured here `101 ns ±3.0 %, best
-/// here 87 ns`.
+/// A resource's result and its reference: `3.1 GHz ±0.2 % of 3.7 GHz`; with the ceilings of a processor family, `3.1 GHz, family 3 – 4.4
+/// GHz`; with the best result measured here, `101 ns ±3.0 %, best here 87 ns`.
 pub(crate) fn held_against(record: &Record, resource: &Resource) -> String {
     if is_untold(record, resource) {
         return WITHHELD.to_owned();
@@ -191,18 +190,19 @@ pub(crate) fn held_against(record: &Record, resource: &Resource) -> String {
     }
 }
 
-/// `3 – 4.4 GHz`: published results have few digits.
+/// A range such as `3 – 4.4 GHz`, without trailing zeros, because published results have few digits.
 pub(crate) fn ends_of((low, high): (f64, f64), unit: &str) -> String {
     let [low, high] = [low, high].map(|end| without_zeros(&units::figure(end, unit)));
     range(&low, &high)
 }
 
-/// Published results of its peers: `typical 95 – 125 ns`, or `typical best` if the best result here was compared; `with_sources` adds the number of sources and the machines.
+/// The published results for similar machines: `typical 95 – 125 ns`, or `typical best …` if the best result here was compared.
+/// `with_sources` adds the number of sources and the kind of machine.
 pub(crate) fn typical(resource: &Resource, with_sources: bool) -> Option<String> {
     let typical = resource.typical.as_ref()?;
     let range = ends_of((typical.low, typical.high), &resource.unit);
     if !with_sources {
-        // The best result here was compared, not the headline.
+        // In this case, the best result here was compared instead of the headline.
         let best = typical.compared.is_some() && typical.compared == resource.ceiling;
         return Some(format!("typical {}{range}", if best { "best " } else { "" }));
     }
@@ -228,10 +228,10 @@ pub(crate) fn position_word(position: Position) -> &'static str {
     }
 }
 
-/// Things that could not be fully measured for the same reason.
+/// Items that could not be fully measured, all for the same reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unseen {
-    /// The degree of coverage.
+    /// The state of their coverage.
     pub state: State,
     /// What.
     pub what: Vec<String>,
@@ -262,10 +262,10 @@ pub(crate) fn unseen(record: &Record) -> Vec<Unseen> {
 /// A user who omits this many of the dozen measurements has a specific question, and its answer is shown first.
 const NARROW: usize = 6;
 
-/// The metrics of a full run on any machine.
+/// Metrics that a complete run measures on any machine.
 const OF_A_WHOLE_RUN: [Metric; 3] = [metrics::CORE_CLOCK, metrics::LOAD_LATENCY, metrics::MEMORY_BANDWIDTH];
 
-/// Whether the record is from a full run, whose results need several screens.
+/// Whether the record is from a complete run, whose results fill several screens.
 pub(crate) fn is_whole(record: &Record) -> bool {
     let left_out = |item: &&Coverage| item.state == State::Skipped && item.is_for(&Coverage::NOT_ASKED_FOR);
     let is_narrow = record.coverage.iter().filter(left_out).count() >= NARROW;
@@ -273,8 +273,8 @@ pub(crate) fn is_whole(record: &Record) -> bool {
     !is_narrow && OF_A_WHOLE_RUN.iter().all(has)
 }
 
-/// The number of unreliable results in the groups that matter to readers: headlines, bandwidths, workloads, layers, otherwise all results
-/// except points of curves.
+/// The number of unreliable results in each group that matters to readers: headlines, bandwidths, workloads and layers. If they contain
+/// none, the number refers to all results except points of curves.
 pub(crate) fn unreliable(record: &Record) -> String {
     let of = |is: &dyn Fn(&Measurement) -> bool| {
         let all = record.measurements.iter().filter(|m| is(m));
@@ -294,14 +294,14 @@ pub(crate) fn unreliable(record: &Record) -> String {
     }
     let said = groups.iter().map(|(all, of)| format!("{} of {}", doubtful(all), count_noun(all.len(), of)));
     let said: Vec<String> = said.collect();
-    // A scaling step that other processes disturbed in most of its runs is unreliable, even if its runs are similar.
+    // A scaling step that other processes disturbed in most of its runs is unreliable, even if its runs agree.
     let disturbed = record.measurements.iter().filter(|m| m.doubt.is_none() && is_disturbed(m)).count();
     let disturbed =
         if disturbed > 0 { format!(", {} disturbed", count_noun(disturbed, "step")) } else { String::new() };
     format!("{} noisy (?){disturbed}", said.join(", "))
 }
 
-/// The range of the core clock, if it exceeds the range of a constant clock.
+/// The range of the core clock; `None` if the clock was constant.
 fn clock_moved(record: &Record) -> Option<String> {
     let scalar = |m: &&Measurement| m.labels.word(Label::Vector).is_none_or(|vector| vector == "scalar");
     let of_all = record.measurements_of(metrics::CORE_CLOCK).filter(scalar).filter(|m| m.summary.n > 1);
@@ -312,10 +312,10 @@ fn clock_moved(record: &Record) -> Option<String> {
     is_known.then(|| format!("clock {}", range(&low, &high)))
 }
 
-/// A clock whose samples are within this share of each other was constant.
+/// A clock counts as constant if its samples differ by at most this share.
 const CLOCK_STILL: f64 = 0.02;
 
-/// Whether a step of scaling was disturbed in most of its runs.
+/// Whether a scaling step was disturbed in most of its runs.
 fn is_disturbed(m: &Measurement) -> bool {
     let by_others = |mark: Mark| [Mark::Quota, Mark::Switched, Mark::Stolen].contains(&mark);
     let samples: BTreeSet<u32> = m.marks.iter().filter(|m| by_others(m.mark)).map(|m| m.sample).collect();
@@ -362,8 +362,8 @@ pub(crate) fn noise(record: &Record) -> Vec<String> {
         .filter(|m| m.labels.get(Label::Cause).is_none() && m.summary.n > 0)
         .max_by(|a, b| a.value().total_cmp(&b.value()));
     let taken = worst.map(|m| {
-        let cpu = m.labels.count(Label::Cpu).map(|cpu| format!(" of CPU {cpu}")).unwrap_or_default();
-        format!("a busy loop lost {}{cpu}'s time", value(m))
+        let cpu = m.labels.count(Label::Cpu).map(|cpu| format!(" on CPU {cpu}")).unwrap_or_default();
+        format!("a busy loop{cpu} lost {} of its time", value(m))
     });
     lines.extend(taken);
     let state = record.conditions.after.as_ref().unwrap_or(&record.conditions.before);

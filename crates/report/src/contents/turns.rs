@@ -1,4 +1,4 @@
-//! Commands run alternately: the times of each, side by side.
+//! Commands run alternately, with their times side by side.
 
 use record::command_run::RunEnd;
 use record::in_turn::times;
@@ -19,7 +19,7 @@ pub(crate) fn find_turns(record: &Record) -> Option<&Turns> {
     record.diagnosis.turns.as_ref().filter(|turns| record.import.is_none() && !turns.commands.is_empty())
 }
 
-/// The faster command and the bottleneck of each, for the top of a page; empty for records without alternating commands.
+/// The faster command and the bottleneck of each command, for the top of a page; empty for records without alternating commands.
 pub(crate) fn verdict(record: &Record) -> Block {
     let mut parts = Vec::new();
     if let Some(turns) = find_turns(record) {
@@ -46,7 +46,7 @@ pub(crate) fn name(time: &Measurement) -> &str {
 
 /// One row per command: its times, and how its runs ended if one failed.
 pub(crate) fn table(record: &Record, turns: &Turns) -> Table {
-    // Columns that are omitted first are last.
+    // The columns to omit first come last.
     let heads =
         ",command,exit code,#mean ± σ,?bound by,?#median,?#min – max,?#user,?#sys,?#CPU time,?#95 % interval";
     let mut table = Table::new("Commands compared", Some(metrics::WORKLOAD_TIME.name()), heads.split(','));
@@ -55,12 +55,12 @@ pub(crate) fn table(record: &Record, turns: &Turns) -> Table {
         .iter()
         .map(|time| ["user", "system"].map(|state| find_state_of(record, name(time), state)))
         .collect();
-    // If too few samples split user and system time, their sum is still valid.
+    // If there are too few samples to separate user time from system time, the sum of both is still valid.
     let split = states.iter().flatten().flatten().all(|m| m.doubt.is_none());
     let all_well = times.iter().all(|time| ends(time).iter().all(|end| *end == RunEnd::Code(0)));
     for (at, time) in times.iter().enumerate() {
         let command = turns.commands.get(at);
-        // For a few commands, a sentence for each command shows the bottleneck instead.
+        // If there are only a few commands, a sentence for each of them shows its bottleneck instead.
         let bound = command.and_then(|one| one.bound.as_ref()).filter(|_| turns.commands.len() > FEW);
         let slower = command.and_then(|one| one.against_first.as_ref()?.slower);
         table.weigh_row(slower);
@@ -126,7 +126,7 @@ pub(crate) fn describe_rounds(record: &Record) -> String {
     let (least, most) = (runs.iter().min().copied().unwrap_or(0), runs.iter().max().copied().unwrap_or(0));
     let rounds = record::phrase::count_noun(most, "round");
     let Some(by) = ended_by(&record.ended) else {
-        return format!("{rounds} alternating, every other one in reverse order");
+        return format!("{rounds}, with the order reversed in every other round");
     };
     let rounds = if runs.len() < 2 { "no complete round".to_owned() } else { rounds };
     let cut = times(record).iter().any(|time| ends(time).iter().any(|end| matches!(end, RunEnd::Stopped(_))));

@@ -9,7 +9,7 @@ use super::turns::find_turns;
 use super::{layers, summary, watch};
 use crate::text::capitalized;
 
-/// The command that makes such a record.
+/// The command that produces this kind of record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// `live`
@@ -20,7 +20,7 @@ pub(crate) enum Kind {
     Overhead,
     /// `stat`
     Command,
-    /// `run`, the default run, other tools' results.
+    /// `run`, the default run, or results imported from other tools.
     Run,
     /// `inspect`: nothing was measured.
     Inventory,
@@ -42,7 +42,7 @@ impl Kind {
         }
     }
 
-    /// The command, as it is typed.
+    /// The command as the user types it.
     pub(crate) fn command(record: &Record) -> String {
         let name = match (Self::of(record), &record.import) {
             (_, Some(_)) => "import",
@@ -93,7 +93,7 @@ fn of_layers(record: &Record) -> String {
     match (worst, open.len()) {
         (Some(step), _) => format!("{}: {}{noisy}", capitalized(&step.what.to_string()), layers::said(step)),
         (None, 0) => format!("No two layers could be compared{noisy}"),
-        (None, open) => format!("No cost was resolved in {}{noisy}", count_noun(open, "step")),
+        (None, open) => format!("No significant cost found ({} compared){noisy}", count_noun(open, "step")),
     }
 }
 
@@ -106,10 +106,10 @@ fn of_command(record: &Record) -> String {
         let bound = record.diagnosis.bound.as_ref()?;
         Some(format!("Bound by {}", bound.by.name()))
     };
-    compared.or_else(bound).unwrap_or_else(|| "What limits the command is unknown".to_owned())
+    compared.or_else(bound).unwrap_or_else(|| "The command's bottleneck is unknown".to_owned())
 }
 
-/// Headlines outside the typical range, and the number of findings.
+/// How the headlines compare with the typical range, and the number of findings.
 fn of_machine(record: &Record) -> String {
     let diagnosis = &record.diagnosis;
     let names = |is: &dyn Fn(&Resource) -> bool| {
@@ -152,10 +152,10 @@ fn farthest(record: &Record) -> Option<(&str, f64)> {
     all.filter(|(_, share)| *share < NEAR).min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// A share of the best that is not worth reporting.
+/// A headline at or above this share of the best result is not worth reporting.
 const NEAR: f64 = 0.9;
 
-/// Whether less is better for a resource: latencies.
+/// Whether lower is better for a resource, as for latencies.
 fn less_is_better(resource: &Resource) -> bool {
     resource.unit == "ns"
 }

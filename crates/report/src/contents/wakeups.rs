@@ -1,4 +1,4 @@
-//! Wake-up latency: its distribution; for cyclictest's lines, the minimum, average and maximum.
+//! Wake-up latency: its distribution or, if read from cyclictest's lines, its minimum, average and maximum.
 
 use record::{Label, Measurement, Metric, Record, detail, metrics};
 
@@ -28,7 +28,7 @@ fn policy(m: &Measurement) -> String {
     }
 }
 
-/// For each setting and policy: as measured, or including the wake-ups that a late one prevented (`corrected`).
+/// Wake-up latency for each setting and policy: as measured or, if `corrected` is set, including the wake-ups missed because of a late one.
 pub(crate) fn table(record: &Record, most: usize, corrected: bool) -> Table {
     let title =
         if corrected { "Wake-up latency, corrected for coordinated omission" } else { "Wake-up latency" };
@@ -43,7 +43,7 @@ pub(crate) fn table(record: &Record, most: usize, corrected: bool) -> Table {
 
 const EXTREMES: [Metric; 3] = [metrics::WAKEUP_MINIMUM, metrics::WAKEUP_AVERAGE, metrics::WAKEUP_MAXIMUM];
 
-/// Wake-ups with only a known minimum, average and maximum: one row per place, at most `most`.
+/// Wake-up latencies of which only the minimum, average and maximum are known: one row per place, at most `most` rows.
 pub(crate) fn extremes(record: &Record, most: usize) -> Table {
     let heads = ["setting", "policy", "CPU", "#min", "#avg", "#max"];
     let mut table = Table::new("Wake-up latency (cyclictest)", Some(metrics::WAKEUP_LATENCY.name()), heads);

@@ -1,4 +1,4 @@
-//! A saved recording: the bottleneck of each stretch, curves, processes that used the CPUs, and waits of a service.
+//! A saved recording: the bottleneck of each stretch, curves, processes that used the CPUs, and the waits of a service's threads.
 
 use std::collections::BTreeSet;
 
@@ -19,18 +19,18 @@ use crate::text::{capitalized, cut};
 /// Maximum number of processes and threads shown, and the width of their names.
 const MOST_SHOWN: usize = 10;
 const NAME: usize = 24;
-/// Items below this share of the time are omitted.
+/// Items with less than this share of the time are omitted.
 const WORTH: f64 = 0.01;
-/// Maximum number of nodes with a line each.
+/// Maximum number of nodes with a separate line each.
 const NODES: usize = 4;
 
-/// The bottlenecks of a whole recording, in a sentence: each verdict's share of the time, the largest first.
+/// The bottlenecks of an entire recording in one sentence: each verdict's share of the time, largest first.
 pub(crate) fn summary(watch: &Watch) -> String {
     let all = watch.judged_seconds().max(1e-9);
     let shares: Vec<String> = watch
         .verdicts
         .iter()
-        // Shares that round to 0 are only in the record.
+        // Shares that round to 0 % are not shown; the record contains them.
         .filter(|held| held.seconds / all >= 0.005)
         .map(|held| format!("{} {:.0} %", held.by.name(), held.seconds / all * 100.0))
         .collect();
@@ -49,12 +49,12 @@ fn services(watch: &Watch) -> impl Iterator<Item = &Service> {
     watch.moments.iter().filter_map(|moment| moment.interval.service.as_ref())
 }
 
-/// When a recording ends, seconds after its start.
+/// The time at which a recording ends, in seconds after its start.
 fn end(watch: &Watch) -> f64 {
     watch.moments.last().map_or(0.0, |last| last.at + last.interval.seconds)
 }
 
-/// The note that the observed processes have exited, and the time until then.
+/// A note that the observed processes have exited, with the time until their exit.
 pub(crate) fn ended(watch: &Watch) -> Option<Text> {
     let seconds = services(watch).map(|service| service.seconds).sum();
     let after = Value::Rounded(Box::new(Value::Figure(seconds, "s")), 2);
@@ -75,7 +75,7 @@ fn clock(record: &Record, watch: &Watch, at: f64) -> String {
     if first.get(..10) == last.get(..10) { hours.to_owned() } else { format!("{day} {hours}") }
 }
 
-/// The stretches, each with its times, its bottleneck, the sentence for one of its intervals, and the process that used most CPU time.
+/// The stretches, each with its times, its bottleneck, the sentence for one of its intervals, and the process that used the most CPU time.
 fn describe_stretches(record: &Record, watch: &Watch, stretches: &[Stretch]) -> Vec<Item> {
     let tell = |stretch: &Stretch| {
         let interval = &stretch.all.interval;
@@ -118,7 +118,8 @@ struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// Lines by time of day, with the verdict of each stretch in the background; by time since start if the time of day is unknown.
+    /// Lines over the time of day, with the verdict of each stretch in the background; if the time of day is unknown, lines over the time
+    /// since the start.
     fn new(record: &Record, watch: &'a Watch, stretches: &[Stretch]) -> Self {
         let Some(start) = date::seconds(&record.started) else { return Self::since_start(watch) };
         let start = start as f64;
@@ -132,7 +133,7 @@ impl<'a> Lines<'a> {
         Self { watch, x: Axis::time((start, start + end(watch))), start, unit: 1.0, bands }
     }
 
-    /// Lines by time since start, for comparing several recordings.
+    /// Lines over the time since the start, for comparing several recordings.
     fn since_start(watch: &'a Watch) -> Self {
         let (name, unit) = match end(watch) {
             ..300.0 => ("s", 1.0),
@@ -160,7 +161,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Lines with a non-negligible value at some moment.
+/// The lines that have a non-negligible value at some moment.
 fn worth<Of: Fn(&Interval) -> Option<f64>>(
     lines: &Lines,
     all: impl IntoIterator<Item = (&'static str, Of)>,
@@ -174,7 +175,7 @@ fn reference(watch: &Watch) -> Reference {
     Reference { ceilings: watch.ceilings.clone(), calibrated_ns: watch.calibrated_ns }
 }
 
-/// The probe's latency of the slowest node, ns.
+/// The memory latency of the slowest node according to the probe, ns.
 pub(crate) fn highest_latency(interval: &Interval) -> Option<f64> {
     interval.probe.as_ref()?.slowest().map(|(_, ns)| ns)
 }
@@ -184,12 +185,12 @@ pub(crate) fn probed_clock(interval: &Interval) -> Option<f64> {
     interval.probe.as_ref()?.clock_hz
 }
 
-/// Run-queue delay per second.
+/// Run-queue delay of all threads, in seconds per second.
 fn delay(interval: &Interval) -> Option<f64> {
     interval.run_queue_delay.map(|delay| delay / interval.seconds.max(1e-9))
 }
 
-/// A curve: its name, and its value in an interval.
+/// A curve: its name, and the function that returns its value for an interval.
 type Curve = (&'static str, fn(&Interval) -> Option<f64>);
 const TIMES: [Curve; 5] = [
     ("user", |i| Some(i.times.share(i.times.user))),
@@ -253,7 +254,7 @@ fn charts(lines: &Lines) -> Vec<Chart> {
     all.into_iter().flatten().collect()
 }
 
-/// Curves of several recordings, each record a line by its name.
+/// Curves of several recordings; each record has a line labeled with the record's name.
 pub(crate) fn overlaid(named: &[(String, &Record)]) -> Vec<Chart> {
     let watches = || named.iter().filter_map(|(name, record)| Some((name, record.watch.as_ref()?)));
     let Some((_, longest)) = watches().max_by(|a, b| end(a.1).total_cmp(&end(b.1))) else {
@@ -285,7 +286,7 @@ pub(crate) fn blocks(record: &Record, watch: &Watch) -> Vec<Block> {
     first.into_iter().chain(tables).collect()
 }
 
-/// A result of an interval: its name, unit and value.
+/// A result of an interval: its name, its unit, and the function that returns its value.
 type FigureOf = (&'static str, &'static str, fn(&Interval) -> Option<f64>);
 
 const FIGURES: [FigureOf; 13] = [
@@ -373,7 +374,7 @@ fn who(watch: &Watch) -> Table {
     table
 }
 
-/// The causes and frequency of waits of threads, of a service or of the busiest processes.
+/// The causes and frequency of waits, for the threads of a service or of the busiest processes.
 fn waits(watch: &Watch) -> Table {
     let whole = watch.whole().unwrap_or_default().interval;
     let (title, waits, looks) = match &whole.service {
@@ -396,14 +397,14 @@ fn waits(watch: &Watch) -> Table {
     }
     if held {
         table.note(&format!(
-            "shares from {} samples, scaled to the threads that the kernel counts as blocked",
+            "shares from {} samples, scaled to the number of threads that the kernel counts as blocked",
             looks.all
         ));
     }
     table
 }
 
-/// The states of a service's threads.
+/// The time that a service's threads spent in each state.
 fn states(watch: &Watch) -> Table {
     let mut table = Table::new("Thread time by state", None, ["state", "#time", "#threads"]);
     let Some(service) = watch.whole().and_then(|whole| whole.interval.service) else { return table };

@@ -1,4 +1,4 @@
-//! Workloads and commands: one row per number of threads and block size; and the yield of siblings.
+//! Workloads and commands, with one row per number of threads and block size, and the SMT yield.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::shown::Shown;
 use crate::table::{Field, Table};
 use record::phrase::count_noun;
 
-/// Maximum number of rows; the rest is among all measurements.
+/// Maximum number of rows; the remaining results appear only in the list of all measurements.
 const MOST: usize = 64;
 
 /// The tables with results. `steps`: results already shown as scaling steps.
@@ -21,7 +21,7 @@ pub(crate) fn tables(record: &Record, steps: &Shown) -> impl Iterator<Item = Tab
     [workloads(record, steps), yields(record)].into_iter().filter(|table| !table.is_empty())
 }
 
-/// Keys that a row shows, or that do not distinguish rows.
+/// Label keys that a row shows, or that do not distinguish rows.
 const KEYS: [&str; 9] =
     ["workload", "threads", "placement", "setting", "bytes", "cpu", "source", "scope", "state"];
 
@@ -44,14 +44,15 @@ fn cell(m: &Measurement) -> Option<usize> {
     }
 }
 
-/// The keys that distinguish rows of a workload, in row order: threads (none if not recorded), block size in bytes, placement, setting.
+/// The keys that distinguish rows of a workload, in sort order: threads (none if not recorded), block size in bytes, placement, setting.
 type Variant = (Option<u64>, Option<u64>, String, String);
 
 fn variant(m: &Measurement) -> Variant {
     let bytes = m.labels.count(Label::Bytes);
-    // A result with a CPU ran only there; a result without CPU and threads may have run on any CPU, like a command.
+    // A result labeled with a CPU was measured on that CPU alone. A result with neither a CPU nor a number of threads, such as that of a
+    // command, may have used any CPUs.
     let threads = m.labels.count(Label::Threads).or(m.labels.get(Label::Cpu).map(|_| 1));
-    // A single thread runs at the same place in every placement.
+    // A single thread runs in the same place for every placement.
     let placement = if threads == Some(1) { String::new() } else { labelled(m, Label::Placement) };
     (threads, bytes, placement, labelled(m, Label::Setting))
 }
@@ -64,7 +65,8 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// Times from a different run than the throughput have a separate row: within one run, the time of a pass is the inverse of the rate.
+    /// Moves times to a separate row if they are from a different run than the throughput. Within one run, the time of a pass is the
+    /// inverse of the rate.
     fn split_time(&mut self) -> Option<Self> {
         let (throughput, time) = (self.cells[0]?, self.cells[1]?);
         let of_passes = throughput.detail.get(detail::WORK)? == time.detail.get(detail::WORK)?;
@@ -132,7 +134,7 @@ fn workloads(record: &Record, steps: &Shown) -> Table {
             // The first result is from the single-threaded measurement; the first step of scaling repeats it.
             Some(kept) if of_a_step(m) => {
                 again += 1;
-                // A row is from one run: the IPC belongs to the throughput next to it.
+                // All results in a row are from one run, so the IPC belongs to the throughput next to it.
                 if throughput_of_a_step {
                     *kept = m;
                 }
@@ -142,7 +144,7 @@ fn workloads(record: &Record, steps: &Shown) -> Table {
         }
         shown.add(m);
     }
-    // A rate and a time from one run share a row; from two runs, each has a separate row.
+    // A rate and a time share a row if they are from the same run; otherwise, each has a separate row.
     let apart: Vec<Row> = rows.iter_mut().filter_map(Row::split_time).collect();
     rows.extend(apart);
     // Workloads in the order of the record, each with its rows in order.
@@ -180,7 +182,7 @@ fn workloads(record: &Record, steps: &Shown) -> Table {
         );
     }
     if said && unsaid {
-        table.note("no number of threads: the record does not contain it");
+        table.note("blank number of threads: not in the record");
     }
     if again > 0 {
         table.note(&format!(
@@ -262,7 +264,7 @@ mod tests {
             ["aes 1 16 B 133 M/s", "aes 1 8 KiB 143 M/s", "aes 32 8 KiB 4.58 G/s", "bc 24.6 s 24.1 s"]
         );
         assert!(record.measurements.iter().all(|m| table.shown.has(m)));
-        assert_eq!(table.remarks[0], "no number of threads: the record does not contain it");
+        assert_eq!(table.remarks[0], "blank number of threads: not in the record");
     }
 
     #[test]

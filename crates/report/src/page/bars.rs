@@ -1,4 +1,4 @@
-//! Bars as boxes on the page: their text wraps on phones.
+//! Bars drawn as boxes on the page, so that their text wraps on phones.
 
 use maud::{Markup, html};
 
@@ -43,7 +43,7 @@ pub(super) fn scale(ticks: &[(f64, String)]) -> Markup {
     }
 }
 
-/// A row: its name, its pieces on their scale, its result.
+/// A row: its name, its pieces on their scale, and its result.
 pub(super) fn row(bar: &Bar, ticks: &[(f64, String)]) -> Markup {
     html! {
         li class="bar" {
@@ -54,7 +54,7 @@ pub(super) fn row(bar: &Bar, ticks: &[(f64, String)]) -> Markup {
             (track(&bar.pieces, ticks))
             span class="figure" {
                 (keep_units(&bar.figure))
-                // In a text with several results, each already has its own mark.
+                // If the text contains several results, each already has its own mark.
                 @if !bar.figure.contains('?') && bar.pieces.iter().any(|piece| piece.unreliable) { span class="unsure" title="unreliable" { "?" } }
                 @if !bar.beside.is_empty() { " " span class="quiet" { (keep_units(&bar.beside)) } }
             }
@@ -83,12 +83,12 @@ fn class(piece: &Piece) -> String {
     format!("{form} {}{}", piece.fill.class(), if piece.unreliable { " unreliable" } else { "" })
 }
 
-/// A share as a part of 100.
+/// A share as a percentage.
 fn percent(share: f64) -> f64 {
     if share.is_finite() { share.clamp(0.0, 1.0) * 100.0 } else { 0.0 }
 }
 
-/// Labels between the ends are omitted if the scale is too short for all.
+/// The class of a label. Labels between the ends are omitted if the scale is too short for all labels.
 fn tick(at: f64) -> &'static str {
     if BETWEEN.contains(&at) { "at between" } else { "at" }
 }
@@ -96,7 +96,7 @@ fn tick(at: f64) -> &'static str {
 /// Positions at which a label has room on both sides of its line.
 const BETWEEN: std::ops::Range<f64> = 0.06..0.94;
 
-/// Centered below its line, but within the scale.
+/// The style of a label that is centered below its line, but stays within the scale.
 fn below(at: f64) -> String {
     let before = match at {
         _ if BETWEEN.contains(&at) => 50,

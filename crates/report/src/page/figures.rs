@@ -22,11 +22,11 @@ use record::phrase::count_noun;
 /// Maximum number of rows of a table of CPUs; if there are more, only the worst are shown. The tables at the end of the page contain all
 /// rows.
 const MOST: usize = 12;
-/// Room on the page.
+/// The limits on rows, workloads and placements on the page.
 const ROOM: Room = Room { rows: MOST, workloads: usize::MAX, placements: usize::MAX };
 /// Maximum number of rows of a table below a chart of the same results; longer tables are collapsed.
 const SHORT: usize = 12;
-/// Maximum width, in letters, at which two tables fit side by side on a wide screen.
+/// Maximum width, in characters, at which two tables fit side by side on a wide screen.
 const NARROW: usize = 100;
 const INVENTORY: &str = "Inventory";
 const CONDITIONS: &str = "Noise and conditions";
@@ -91,7 +91,7 @@ impl Figures {
         is_there.then(|| link(&word_id(metric), "explanation"))
     }
 
-    /// A section for each kind of result: its description, then its charts, maps and tables. Also returns whether only this kind was
+    /// A section for each kind of result: its description, then its charts, maps and tables. The flag shows whether only this kind was
     /// requested.
     pub(super) fn sections(&self, record: &Record) -> Vec<(bool, Section)> {
         let asked = |block: &Block| {
@@ -174,7 +174,7 @@ fn items(all: &[Item]) -> Markup {
     }
 }
 
-/// The link to a metric's explanation.
+/// The anchor of a metric's explanation.
 fn word_id(metric: &str) -> String {
     format!("word-{}", slug(metric))
 }
@@ -196,7 +196,7 @@ fn drawing(chart: &Chart, id: &str) -> Markup {
     }
 }
 
-/// The whole inventory; expanded if it was requested.
+/// The complete inventory; expanded if it was requested.
 pub(super) fn inventory(record: &Record, open: bool) -> Section {
     let sections = inventory_contents::sections(record);
     let inside = html! {
@@ -224,8 +224,8 @@ pub(super) fn conditions(record: &Record) -> Block {
 
 /// Every measurement, in one table per metric.
 pub(super) fn all(record: &Record) -> Section {
-    // All results are listed, except pairs of CPUs: 256 CPUs form 60,000 pairs, which the matrix already shows, and the page would
-    // be too large for mail.
+    // All results are listed, except most pairs of CPUs: 256 CPUs form 65,000 pairs, which the matrix already shows and which would make
+    // the page too large for an email.
     let most = |metric| if metrics::CORE_TO_CORE_LATENCY == metric { 1024 } else { usize::MAX };
     let inside = html! {
         @for metric in metrics_of(record) {
@@ -250,12 +250,12 @@ fn explained(metric: &str) -> Option<Term> {
     all.find(|(name, _)| *name == metric).map(|(name, text)| Term::parse(name, "Metrics", text))
 }
 
-/// The link to a rule's explanation.
+/// The anchor of a rule's explanation.
 fn rule_id(rule: &str) -> String {
     format!("rule-{}", slug(rule))
 }
 
-/// Every entry that a rule's name may link to.
+/// Every entry to which a rule's name may link.
 static ENTRIES: LazyLock<Glossary> = LazyLock::new(|| {
     let rules = Group::new("Findings", diagnose::GLOSSARY);
     Glossary::new([rules, Group::inventory(), Group::metrics(), Group::words()])

@@ -12,9 +12,10 @@ use crate::contents::fleet;
 
 /// Maximum number of machines of a class with a row: the slow machines, then the machines farthest from the median.
 const MOST_ROWS: usize = 250;
-/// Results of a family with a column: the results with the smallest spread, which are the most significant.
+/// Maximum number of columns for one family of results. The results with the smallest spread are shown, because they are the most
+/// significant.
 const A_FAMILY: usize = 4;
-/// Number of bars of a histogram, and number of marked slow machines.
+/// Number of bars in a histogram, and maximum number of slow machines marked in it.
 const BARS: usize = 20;
 const MARKED: usize = 3;
 /// Maximum number of classes with tables, and with a row in the list.
@@ -47,7 +48,7 @@ fn columns(class: &Class) -> Vec<usize> {
     of_family.collect()
 }
 
-/// The deviation of a machine in its worst result.
+/// A machine's deviation from the median in its worst result.
 fn worst(row: &MachineRow) -> f64 {
     row.cells.iter().flatten().map(|cell| if cell.speed < 0.99 { cell.z } else { 0.0 }).fold(0.0, f64::max)
 }

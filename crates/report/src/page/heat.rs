@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::table::{hint, table};
 use crate::chart::heat::{Head, Heat};
 
-/// Shades, `h0` to `h7` in the style sheet.
+/// Number of shades: `h0` to `h7` in the style sheet.
 const SHADES: usize = 8;
 /// Maximum number of rows or columns for a matrix whose cells show their values.
 const WRITTEN: usize = 20;

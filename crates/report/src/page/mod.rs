@@ -1,5 +1,5 @@
-//! A record as one HTML page, without external references; its only script sorts tables. The page can be opened from
-//! a mail and printed, supports light and dark mode, and is readable on phones.
+//! A record as one HTML page, without external references; its only script sorts tables. The page can be opened from an email and printed;
+//! it supports light and dark mode and is readable on phones.
 
 mod bars;
 mod compare;
@@ -27,7 +27,7 @@ const SCRIPT: &str = include_str!("sort.js");
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; \
                       script-src 'sha256-T3mVxBJylcKBl8tVKPsit5vG2SUHLQW3XBHde306puU='";
 
-/// Maximum length of the verdict in a window title.
+/// Maximum length of the verdict in the window title, in characters.
 const TITLE: usize = 120;
 
 /// The complete page of a record: the verdict, the requested results, the headlines, the findings, the evidence, and missing measurements.
@@ -35,7 +35,7 @@ pub fn html(record: &Record) -> String {
     of_record(record, &[], None)
 }
 
-/// Like [`html()`], with the claims of a reference machine's documents, and with the name that `linespeed show` accepts for the record,
+/// Like [`html()`], but with the claims of a reference machine's documents, and with the name that `linespeed show` accepts for the record,
 /// if there is one.
 pub fn of_record(record: &Record, answers: &[JudgedClaim], shown_by: Option<&str>) -> String {
     let figures = figures::Figures::from_record(record);
@@ -88,7 +88,7 @@ pub fn of_record(record: &Record, answers: &[JudgedClaim], shown_by: Option<&str
     page((&head.0, &head.1), &record.tool, &summary::header(record), &sections)
 }
 
-/// Records side by side as a page; `records`: the records of the comparison, in the same order.
+/// A comparison as a page; `records`: the compared records, in the same order.
 pub fn comparison<'a>(comparison: &Comparison, records: impl Iterator<Item = &'a Record>) -> String {
     page(
         ("linespeed compare", &contents::compare::title(comparison)),
@@ -98,7 +98,7 @@ pub fn comparison<'a>(comparison: &Comparison, records: impl Iterator<Item = &'a
     )
 }
 
-/// The command whose page has tables to sort.
+/// The command whose page has sortable tables.
 const FLEET: &str = "linespeed fleet";
 
 /// A fleet as a page.
@@ -106,7 +106,7 @@ pub fn fleet(of: &record::fleet::Fleet) -> String {
     page((FLEET, &contents::fleet::title(of)), &of.tool, &html! {}, &fleet::sections(of))
 }
 
-/// Columns of a sparkline in the table of a history.
+/// Width of a sparkline in the table of a history, in characters.
 const SPARK: usize = 24;
 
 /// A machine's history as a page.
@@ -119,7 +119,7 @@ pub fn history(of: &record::history::History) -> String {
     page(head, &of.tool, &html! {}, &[changes, curves, figures, notes].each_ref().map(own_section))
 }
 
-/// A block by its own title.
+/// A section for a block, with the block's own title.
 fn own_section(block: &Block) -> Section {
     block_section(&slug(&block.title), block, "")
 }
@@ -139,7 +139,7 @@ fn section(id: &str, title: &str, inside: Markup) -> Section {
     Section { id: id.to_owned(), title: title.to_owned(), inside, small: false }
 }
 
-/// A page around its contents, with the command that creates such a page, and the answer in a sentence.
+/// The complete page: its contents, the command that creates such a page, and the answer in a sentence.
 fn page((command, says): (&str, &str), tool: &Tool, below: &Markup, sections: &[Section]) -> String {
     let sections: Vec<&Section> = sections.iter().filter(|section| !section.inside.0.is_empty()).collect();
     let page = html! {
@@ -182,18 +182,18 @@ fn page((command, says): (&str, &str), tool: &Tool, below: &Markup, sections: &[
     clean_page(&page.into_string())
 }
 
-/// A link to another place of the page.
+/// A link to another place on the page.
 fn link(id: &str, words: &str) -> Markup {
     html! { a href=(format!("#{id}")) { (words) } }
 }
 
-/// A name as a part of an id.
+/// A name in the form in which it can be part of an id.
 fn slug(name: &str) -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     name.chars().take(60).map(letter).collect()
 }
 
-/// Prose with `names` in backticks set as code, and values kept on one line with their units.
+/// Prose in which `names` in backticks are set as code, and values stay on the same line as their units.
 fn prose(text: impl std::fmt::Display) -> Markup {
     html! {
         @for (number, part) in text.to_string().split('`').enumerate() {

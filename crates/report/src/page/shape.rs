@@ -10,9 +10,9 @@ use record::phrase::count_noun;
 
 /// Above this many CPUs, similar parts inside the caches share one box, because there would be too many boxes.
 const WIDE: usize = 256;
-/// Maximum number of members of such a box that are listed.
+/// Maximum number of listed members of such a box.
 const MEMBERS: usize = 16;
-/// Shorter lists of CPUs stay on one line.
+/// Lists of CPUs with fewer characters than this stay on one line.
 const UNBROKEN: usize = 30;
 
 /// The drawing, and the mapping of CPU numbers to packages.

@@ -22,16 +22,16 @@ use crate::text::{clean, cut, keep_units};
 const WELL: f64 = 0.9;
 /// The link to all losses.
 const LOSSES: &str = "losses";
-/// Maximum number of letters shown of a command line.
+/// Maximum length of a displayed command line, in characters.
 const COMMAND: usize = 200;
 /// Maximum number of links from a finding to its results.
 const PLACES: usize = 3;
 
 /// The lines below the verdict: the machine, the command, and the time.
 pub(super) fn header(record: &Record) -> Markup {
-    // Results from other tools are no reason for a warning.
+    // Imported results do not require a warning, so their banner is not highlighted.
     let banner = if record.import.is_some() { "banner quiet" } else { "banner" };
-    // The command line approximately as typed.
+    // The command line, approximately as the user typed it.
     let command = record.command.iter().map(|word| quote_word(word)).collect::<Vec<_>>().join(" ");
     html! {
         @if let Some(text) = summary::banner(record) { p class=(banner) role="note" { (text) } }
@@ -45,7 +45,7 @@ pub(super) fn header(record: &Record) -> Markup {
     }
 }
 
-/// The distance of each resource from line speed: measured, typical and maximum, each on its own scale.
+/// The distance of each resource from line speed: the measured, typical and maximum values, with a separate scale for each resource.
 pub(super) fn resources(record: &Record, figures: &Figures) -> Section {
     let resources = &record.diagnosis.resources;
     let inside = html! {
@@ -76,7 +76,7 @@ fn compared(resource: &Resource) -> Option<f64> {
     resource.typical.as_ref().and_then(|typical| typical.compared)
 }
 
-/// A resource on its own scale, from 0 to beyond its maximum, and the labels below.
+/// A resource on its own scale, which extends from 0 to beyond the maximum, and the labels below it.
 fn bullet(record: &Record, resource: &Resource, fill: Fill) -> (Bar, Vec<(f64, String)>) {
     let unit = resource.unit.as_str();
     let typical = resource.typical.as_ref().map(|typical| (typical.low, typical.high));
@@ -104,7 +104,7 @@ fn bullet(record: &Record, resource: &Resource, fill: Fill) -> (Bar, Vec<(f64, S
     (bar, scale.ticks(5).into_iter().map(|(value, text)| (at(value), text)).collect())
 }
 
-/// The worst finding on a resource: its number on the page.
+/// The worst finding about a resource, with its number on the page.
 fn worst<'a>(record: &'a Record, resource: &Resource) -> Option<(usize, &'a Finding)> {
     let findings = record.diagnosis.findings.iter().enumerate();
     let takes = |(_, finding): &(usize, &Finding)| {

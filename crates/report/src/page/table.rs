@@ -5,9 +5,9 @@ use maud::{Markup, html};
 use crate::table::{Table, Weight};
 use crate::text::width;
 
-/// Columns of a table that fit on paper.
+/// Maximum number of columns that fit on paper.
 const PAPER: usize = 20;
-/// Maximum width of a table on a phone, in letters; wider tables show a hint that they scroll.
+/// Maximum width of a table on a phone, in characters; wider tables show a hint that they scroll.
 const PHONE: usize = 40;
 /// Minimum length at which a text cell may wrap; shorter ones stay on one line.
 const LONG: usize = 28;
@@ -17,7 +17,7 @@ pub(super) fn hint() -> Markup {
     html! { p class="hint" aria-hidden="true" { "wider than the screen: scrolls sideways →" } }
 }
 
-/// The width of a table's rows in letters: the sum of the widest cell of each column.
+/// The width of a table's rows in characters: the sum of the widest cell of each column.
 pub(super) fn letters(table: &Table) -> usize {
     let column = |at: usize, head: &str| {
         let cells = table.rows.iter().filter_map(|row| row.get(at)).map(|cell| width(cell).min(LONG));
@@ -26,8 +26,8 @@ pub(super) fn letters(table: &Table) -> usize {
     table.columns.iter().enumerate().map(|(at, of)| column(at, &of.head)).sum()
 }
 
-/// A table in its own box, which scrolls if the table is wider than the page. `set_off`: the class of highlighted rows, if gain and loss have no
-/// class.
+/// A table in its own box, which scrolls if the table is wider than the page. `set_off`: the class of highlighted rows whose gain or loss
+/// has no class of its own.
 pub(super) fn table(table: &Table, set_off: &str) -> Markup {
     html! {
         @if letters(table) > PHONE { (hint()) }

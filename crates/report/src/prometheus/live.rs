@@ -5,7 +5,7 @@ use record::live::{Interval, Sampled};
 
 use super::Exposition;
 
-/// The waits shown by user-mode samples, if any could be read.
+/// The share of each kind of wait in the user-mode samples; empty if no sample could be decoded.
 fn shares(sampled: Option<&Sampled>) -> Vec<(&'static str, f64)> {
     let read = sampled.filter(|sampled| sampled.decoded() > 0);
     read.map_or(Vec::new(), |seen| {

@@ -15,7 +15,7 @@ const RENAMED: [(Metric, &str); 4] = [
     (metrics::STREAM_NS_PER_ELEMENT, "stream_seconds_per_element"),
 ];
 
-/// Labels that are measured values: every run would create new series.
+/// Labels that are measured values, with which every run would create new series.
 const MEASURED: [Label; 2] = [Label::Bandwidth, Label::ShareOfPeak];
 
 /// A unit as a name suffix, and the conversion factor from the record's unit.
@@ -97,7 +97,7 @@ fn findings(text: &mut Exposition, record: &Record) {
     text.add("finding_loss_ratio", "finding", losses);
 }
 
-/// A result, and the maximum of a distribution.
+/// Adds a result and, if it is a distribution, its maximum.
 fn figure(text: &mut Exposition, m: &Measurement, metric: &Definition) {
     let has = |label: Label| m.labels.get(label).is_some();
     let matrix = has(Label::From) && has(Label::To);
@@ -118,7 +118,7 @@ fn figure(text: &mut Exposition, m: &Measurement, metric: &Definition) {
     }
 }
 
-/// A label's name; names from another version may contain anything.
+/// A label's name in the form that Prometheus accepts; names from another version may contain any characters.
 fn label_name(name: &str) -> String {
     let plain: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     if plain.starts_with(|c: char| c.is_ascii_alphabetic()) { plain } else { format!("label_{plain}") }

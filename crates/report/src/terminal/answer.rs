@@ -23,7 +23,7 @@ pub(super) fn write(screen: &mut Screen, record: &Record, shown_by: Option<&str>
     foot(screen, record, shown_by);
 }
 
-/// The answer in a sentence, below the line above everything.
+/// The answer in a sentence, below the banner.
 pub(super) fn begin(screen: &mut Screen, record: &Record) {
     if let Some(banner) = summary::banner(record) {
         screen.line(&[Span::strong(banner)]);
@@ -41,8 +41,10 @@ fn conditions_and_machine(screen: &mut Screen, record: &Record) {
         .map(|of| of.what.clone())
         .collect();
     if !withheld.is_empty() {
-        let words =
-            format!("withheld: the record was changed or damaged: {}", join_most(&withheld, WITHHELD));
+        let words = format!(
+            "withheld, because the record was changed or damaged: {}",
+            join_most(&withheld, WITHHELD)
+        );
         screen.line(&[Span::new(Tone::Serious, words)]);
     }
     screen.short(MACHINE, "", "  ", format!("Machine: {}", summary::machine(record).join(", ")));
@@ -57,8 +59,8 @@ pub(super) fn noise(screen: &mut Screen, record: &Record) {
     }
 }
 
-/// The time and the version of the measurement, and how the run ended, which is never truncated: if there is no room, the
-/// version is omitted.
+/// The time of the run, how it ended, and linespeed's version. How the run ended is never truncated: if there is no room, the version is
+/// omitted.
 pub(super) fn origin(screen: &mut Screen, record: &Record) {
     let whole = summary::origin(record);
     let fits = !screen.is_terminal() || width(&clean(&whole)) <= screen.width();
@@ -100,8 +102,7 @@ pub(super) fn more(screen: &mut Screen, record: &Record, shown_by: Option<&str>,
     screen.more(&longest(lines.into_iter(), |line| width("More: ") + width(line) <= screen.width()));
 }
 
-/// Missing measurements with their reasons, in at most this many lines; for the others, their number and the command that shows
-/// them.
+/// Missing measurements with their reasons, in at most `most` lines; if some do not fit, their number and the command that shows them.
 pub(super) fn unseen_why(screen: &mut Screen, lost: &[(String, String)], all: Option<&str>, most: usize) {
     if lost.is_empty() {
         return;
@@ -112,7 +113,7 @@ pub(super) fn unseen_why(screen: &mut Screen, lost: &[(String, String)], all: Op
         .collect();
     let names: Vec<String> = lost.iter().map(|(what, _)| what.clone()).collect();
     let all = all.map(|command| format!(" ({command})")).unwrap_or_default();
-    // In a single line, the names of all items have priority over the reasons of some.
+    // In a single line, naming all items takes priority over giving the reasons for some.
     let least = if most == 1 { said.len() } else { 1 };
     let with_reasons = (least..=said.len()).rev().map(|shown| match said.len() - shown {
         0 => said.join("; "),
@@ -127,7 +128,7 @@ pub(super) fn unseen_why(screen: &mut Screen, lost: &[(String, String)], all: Op
     screen.short(most, "", "  ", line);
 }
 
-/// The machine in two lines, or three if the processor's name is long, below the line above everything.
+/// The machine in two lines, or in three if the processor's name is long, below the banner.
 pub(super) fn identity(screen: &mut Screen, record: &Record) {
     if let Some(banner) = summary::banner(record) {
         screen.line(&[Span::strong(banner)]);
@@ -142,7 +143,7 @@ pub(super) fn identity(screen: &mut Screen, record: &Record) {
     }
 }
 
-/// The headlines; `shows_beside`: with related facts that need a separate line.
+/// The headlines; if `shows_beside` is set, with related facts that need a separate line.
 pub(super) fn headlines(screen: &mut Screen, record: &Record, shows_beside: bool) {
     let resources = &record.diagnosis.resources;
     let names = resources.iter().map(|r| width(&clean(&r.name))).max().unwrap_or(0);

@@ -8,14 +8,14 @@ use super::screen::Screen;
 use crate::table::{Field, Table};
 use crate::text::{clean, cut, longest, width};
 
-/// Maximum length of a line that node-problem-detector does not truncate and a terminal shows.
+/// Maximum length of a line that node-problem-detector does not truncate and that fits on a terminal.
 const WIDEST: usize = 80;
 /// The hint that names the option to show the rest.
 const MORE: &str = ": -v";
 /// Maximum width of a value in the line; a list of mitigations, for instance, is longer.
 const WIDEST_VALUE: usize = 28;
 
-/// The line, of at most 80 columns. `baseline`: a short description of the baseline.
+/// The line, at most 80 columns wide. `baseline`: a short description of the baseline.
 pub fn check_line(check: &Check, baseline: &str) -> String {
     let line = compose(check, baseline);
     // Two columns are reserved, because the mark of a truncated line is wider in ASCII.
@@ -25,12 +25,12 @@ pub fn check_line(check: &Check, baseline: &str) -> String {
 fn compose(check: &Check, baseline: &str) -> String {
     let facts = check.facts.iter().filter(|fact| !fact.follows).map(fact_off);
     let slow = check.figures.iter().filter(|figure| figure.slow).map(slower);
-    // Differing facts leave no room for more.
+    // The line has room for only one of these remarks.
     let not_judged = check.busy.as_ref().map(|_| "speed not judged".to_owned());
     let unseen = not_judged.unwrap_or_else(|| unseen(check));
     let of = clean(baseline);
     match check.outcome {
-        Outcome::Good => good(check, &of, unseen),
+        Outcome::Good | Outcome::Undecided => good(check, &of, unseen),
         Outcome::OtherClass => {
             listed(&["NOT COMPARED: baseline of a different kind: ".to_owned()], facts.collect(), "")
         }
@@ -49,16 +49,19 @@ fn good(check: &Check, baseline: &str, unseen: String) -> String {
     let limit = match &check.busy {
         Some(busy) => {
             let used = units::significant(busy.by_others);
-            format!("speed not judged: other processes used {used} of {} CPUs", busy.cpus)
+            format!("other processes used {used} of {} CPUs", busy.cpus)
         }
         // Matching facts do not show the speed of the machine.
         None if all == 0 => "speed not tested".to_owned(),
         None if known < all => format!("{} of {all} results too noisy", all - known),
         None => String::new(),
     };
-    let rest = if check.busy.is_some() { vec![limit] } else { vec![limit, unseen] };
-    let is_known = known > 0 && check.busy.is_none();
-    let figures = is_known.then(|| format!(", {}", record::phrase::count_noun(known, "result")));
+    if check.outcome == Outcome::Undecided {
+        let says = format!("UNDECIDED: {limit}; {} match", count_facts(check.alike));
+        return longest([format!("{says} {baseline}"), says].into_iter(), |line| width(line) <= WIDEST);
+    }
+    let rest = [limit, unseen];
+    let figures = (known > 0).then(|| format!(", {}", record::phrase::count_noun(known, "result")));
     let off = format!("OK: {}{} match", count_facts(check.alike), figures.unwrap_or_default());
     let rest: String = rest.iter().filter(|part| !part.is_empty()).map(|part| format!("; {part}")).collect();
     let lines = [format!("{off} {baseline}{rest}"), format!("{off}{rest}")];
@@ -80,7 +83,7 @@ fn count_facts(count: usize) -> String {
     record::phrase::count_noun(count, "fact")
 }
 
-/// The longest beginning that leaves room for at least one entry, then as many entries as fit, and the number of the others.
+/// The longest beginning that leaves room for at least one entry, then as many entries as fit, and the number of remaining entries.
 fn listed(begins: &[String], all: Vec<String>, unseen: &str) -> String {
     let ending = |left: usize| match (left, unseen) {
         (0, "") => String::new(),
@@ -117,7 +120,7 @@ fn slower(figure: &Figure) -> String {
     format!("{what} at {} of the baseline", units::percent_to(figure.speed, 2))
 }
 
-/// `Governor` in lower case for the middle of a sentence; `SMT` stays.
+/// Text for the middle of a sentence: `Governor` becomes lower case, and `SMT` is not changed.
 fn in_a_sentence(text: &str) -> String {
     let mut signs = text.chars();
     match (signs.next(), text.chars().nth(1)) {
@@ -126,11 +129,11 @@ fn in_a_sentence(text: &str) -> String {
     }
 }
 
-/// The line, followed by the command that drains the node if requested, and with `all` every fact that differs or could not be read, and every
-/// result.
+/// The line, followed by the command that drains the node, if requested. With `all`, these are followed by every fact that differs or could
+/// not be read, and by every result.
 pub fn check(screen: &mut Screen, check: &Check, baseline: &str, drain: Option<&str>, all: bool) {
     let line = check_line(check, baseline);
-    // In this case, everything is printed below the line.
+    // With `all`, everything is printed below the line, so the hint is removed.
     screen.uncut(&if all { line.replace(MORE, "") } else { line.clone() });
     if let Some(node) = drain.filter(|_| matches!(check.outcome, Outcome::Setting | Outcome::Defect)) {
         let reason: String = line.replace(MORE, "").chars().filter(|c| !"\"$`\\".contains(*c)).collect();
@@ -264,7 +267,8 @@ mod tests {
             check_line(&with(Outcome::Good, vec![figure(None, false), noisy()]), "node1"),
             check_line(&with(Outcome::Good, vec![figure(None, false), noisy(), noisy()]), "node1"),
             check_line(&with(Outcome::Good, vec![figure(None, false), reaches_over]), "node1"),
-            check_line(&Check { busy, ..with(Outcome::Good, vec![figure(None, false)]) }, "node1"),
+            check_line(&Check { busy, ..with(Outcome::Undecided, vec![figure(None, false)]) }, "node1"),
+            check_line(&with(Outcome::Undecided, vec![noisy()]), "node1"),
             check_line(&Check { busy, ..a_check(Outcome::Setting, all[1..2].to_vec(), Vec::new()) }, "node1"),
             check_line(&with(Outcome::Defect, vec![figure(None, true), noisy()]), "node1"),
             check_line(&a_check(Outcome::Good, Vec::new(), unseen()), "node1"),
@@ -276,7 +280,8 @@ mod tests {
         OK: 31 facts, 1 result match node1; 1 of 2 results too noisy
         OK: 31 facts, 1 result match node1; 2 of 3 results too noisy
         OK: 31 facts, 1 result match node1; 1 of 2 results too noisy
-        OK: 31 facts match node1; speed not judged: other processes used 1.23 of 2 CPUs
+        UNDECIDED: other processes used 1.23 of 2 CPUs; 31 facts match node1
+        UNDECIDED: 1 of 1 results too noisy; 31 facts match node1
         FAIL (baseline node1): SMT off, not on; speed not judged
         FAIL (baseline node1): triad, all CPUs at 80 % of the baseline
         OK: 31 facts match node1; speed not tested; not seen: firmware
@@ -302,9 +307,9 @@ mod tests {
             facts in proptest::collection::vec((".{0,60}", proptest::option::of(".{0,60}"), proptest::option::of(".{0,60}")), 0..6),
             unseen in 0usize..3,
             baseline in ".{0,200}",
-            kind in 0usize..4,
+            kind in 0usize..5,
         ) {
-            let outcome = [Outcome::Good, Outcome::Setting, Outcome::Defect, Outcome::OtherClass][kind];
+            let outcome = [Outcome::Good, Outcome::Undecided, Outcome::Setting, Outcome::Defect, Outcome::OtherClass][kind];
             let facts = facts.into_iter().map(|(what, here, baseline)| fact(what, here, baseline)).collect();
             let unseen = vec![fact("x".repeat(70), None, None); unseen];
             let found = a_check(outcome, facts, unseen);

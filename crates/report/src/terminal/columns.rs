@@ -9,7 +9,7 @@ use crate::text::{clean, width, wrap};
 pub(super) const GAP: usize = 2;
 /// Minimum width of a text column; below it, the table is written row by row.
 pub(super) const LEAST_COLUMN: usize = 12;
-/// An optional column is omitted if its text would need more lines per row than this.
+/// An optional column is omitted if its text would take more lines per row than this.
 const MOST_LINES: usize = 2;
 
 /// How the headings of a table are laid out.

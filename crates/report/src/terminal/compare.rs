@@ -23,7 +23,7 @@ pub fn gate(screen: &mut Screen, gate: &Gate, names: Option<&dyn Fn(usize) -> St
 pub(super) fn answer(screen: &mut Screen, c: &Comparison) {
     screen.paragraph(&[], Tone::Strong, compare::title(c));
     for says in &c.answer {
-        // The gate above it counts results that are too noisy.
+        // The gate above the answer already counts the results that are too noisy.
         let counts = |one: &Text| c.gate.is_some() && one.is(&diagnose::TOO_NOISY);
         let says = Text::sequence(says.sentences().iter().filter(|one| !counts(one)).cloned());
         screen.hanging("  ", "  ", compare::paragraph(&says));

@@ -1,4 +1,4 @@
-//! The worst findings of a record: the finding, its cost, one command.
+//! The worst findings of a record, each with its cost and one command.
 
 use record::Record;
 use record::diagnosis::Finding;
@@ -11,7 +11,7 @@ use crate::text::{clean, width};
 /// Maximum number of findings shown.
 const MOST: usize = 3;
 
-/// The worst findings: the finding, its cost, one command (`linespeed fix` if a knob fixes it and the record has a name), and the command that
+/// The worst findings, each with its cost, one command (`linespeed fix` if a knob fixes it and the record has a name), and the command that
 /// explains it. Findings are never truncated: the first is always shown, others only if they fit. Returns the number of findings shown.
 pub(super) fn write(screen: &mut Screen, record: &Record, room: usize, shown_by: Option<&str>) -> usize {
     let findings = &record.diagnosis.findings;

@@ -7,12 +7,12 @@ use super::screen::Screen;
 use crate::contents::history;
 use crate::paint::Tone;
 
-/// Columns next to a sparkline.
+/// Width of the columns next to a sparkline.
 const BESIDE: usize = 72;
 /// Columns of a sparkline.
 const SPARK: (usize, usize) = (8, 60);
 
-/// The results over time, changes, and omissions.
+/// The results over time, the changes, and what was omitted.
 pub fn history(screen: &mut Screen, of: &History, all: bool) {
     screen.begin_answer(all);
     screen.paragraph(&[], Tone::Strong, history::title(of));

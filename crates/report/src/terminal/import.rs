@@ -12,7 +12,7 @@ use crate::contents::{Block, listed, summary};
 use crate::paint::{Span, Tone};
 use crate::text::clean;
 
-/// The location of a saved record.
+/// A saved record: its location and its name.
 pub struct Kept {
     /// The record's file.
     pub place: String,
@@ -28,9 +28,9 @@ impl Kept {
     }
 }
 
-/// The imported data on one screen: the machines, the recognized output, the first results, and the locations of the
-/// records. With `all`, every result and line is shown above it,
-/// including unrecognized lines; otherwise the caller shows their number.
+/// The imported data on one screen: the machines, the recognized output, the first results, and the locations of the records. With `all`,
+/// every result and every line, including unrecognized ones, is shown above it; otherwise, the caller shows the number of unrecognized
+/// lines.
 pub fn import(screen: &mut Screen, records: &[Record], kept: &[Kept], all: bool) {
     if all {
         write_all(screen, records);
@@ -62,7 +62,7 @@ fn name(record: &Record) -> Vec<String> {
     name.into_iter().chain(summary::machine(record)).collect()
 }
 
-/// One machine on a screen; `all`: its results are above.
+/// One machine on one screen; `all`: its results are shown above.
 fn write_one(screen: &mut Screen, record: &Record, all: bool) {
     let Some(import) = &record.import else { return };
     for (number, line) in name(record).into_iter().enumerate() {
@@ -96,7 +96,7 @@ fn write_one(screen: &mut Screen, record: &Record, all: bool) {
         let end = screen.lines().saturating_add(room);
         for (number, block) in blocks(record, report::ROOM).into_iter().enumerate() {
             let left = end.saturating_sub(screen.lines());
-            // Omit a table for which there is only room for its title, its headings and a truncated row.
+            // A table is omitted if there is only room for its title, its headings and a truncated row.
             if number == 0 || left >= LEAST_TABLE || !screen.is_terminal() {
                 screen.clipped(left, |screen| report::block(screen, &block, false));
             }
@@ -151,7 +151,7 @@ fn write_all(screen: &mut Screen, records: &[Record]) {
         let withheld = import.withheld.iter().map(kept_as_text);
         report::block(screen, &Block::items("Kept as text only: implausible", withheld), false);
     }
-    // Each record of a text contains the unrecognized lines.
+    // Every record from a text contains the text's unrecognized lines.
     if let Some(import) = records.last().and_then(|record| record.import.as_ref()) {
         let lines = &import.not_understood;
         let title = format!("Not recognized: {}", count_noun(lines.lines, "line"));

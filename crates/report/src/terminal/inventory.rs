@@ -23,7 +23,7 @@ pub fn inventory(screen: &mut Screen, record: &Record) {
     }
 }
 
-/// The most important facts, in this many lines.
+/// The most important facts, in at most `room` lines.
 pub(super) fn write_essentials(screen: &mut Screen, record: &Record, room: usize) {
     let facts = essentials::facts(record);
     screen.clipped(room, |screen| screen.facts(&facts.facts, "", 0, room));

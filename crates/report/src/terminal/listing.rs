@@ -19,7 +19,7 @@ pub struct Listed {
     pub name: &'static str,
     /// The metrics of the measurement's results.
     pub metrics: &'static [Metric],
-    /// Maximum duration in seconds: quick, normal, specified on the command line, full.
+    /// Maximum duration in seconds: in a quick run, in a normal run, in a run of only the requested measurements, and in a full run.
     pub seconds: [f64; 4],
     /// Maximum memory of the measurement's arrays, bytes.
     pub bytes: u64,
@@ -44,7 +44,7 @@ impl Listed {
     }
 }
 
-/// Every word's name with its first sentence, by group: `linespeed explain` without a name.
+/// The name and the first sentence of every entry, by group: `linespeed explain` without a name.
 pub fn glossary(screen: &mut Screen, words: &[Term]) {
     if !screen.is_terminal() {
         let mut table = Table::new("", None, ["name", "group", "what"]);
@@ -127,7 +127,7 @@ pub fn measurements(screen: &mut Screen, listed: &[Listed]) {
     );
 }
 
-/// The saved records, newest first. `newest`: the one that represents this machine.
+/// The saved records, newest first. `newest`: the record that represents this machine.
 pub fn records(screen: &mut Screen, entries: &[Entry], newest: Option<&Path>) {
     let mut table = Table::new("Records", None, ["record", "labels", "of"]);
     for entry in entries {
@@ -145,7 +145,7 @@ pub fn records(screen: &mut Screen, entries: &[Entry], newest: Option<&Path>) {
 
 /// The subject of a record: the words after the program's name, which show the command and its arguments.
 fn what_it_is_of(entry: &Entry) -> String {
-    // For a path, the name of the file.
+    // If the word is a path, only the file name is shown.
     let is_path = |word: &str| word.starts_with(['/', '.']) && !word.contains(char::is_whitespace);
     let name = |word: &str| word.rsplit('/').find(|name| !name.is_empty()).unwrap_or(word).to_owned();
     let short = |word: &String| quote_word(&if is_path(word) { name(word) } else { word.clone() });

@@ -18,12 +18,12 @@ use crate::paint::Span;
 use crate::text::{pad_left, pad_right};
 pub use tables::LastLook;
 
-/// Below this width, the verdict also uses lines of processes, and a table has fewer columns.
+/// Below this width, the verdict also uses some of the lines for processes, and tables have fewer columns.
 const NARROW: usize = 64;
 /// The number of lines moved from the processes to the verdict below that width.
 const FEWER: usize = 3;
 
-/// The option that shows everything that cannot be observed.
+/// The command that lists everything that cannot be observed.
 const ALL_UNSEEN: &str = "live --once --json";
 
 /// The contents of a screen.
@@ -43,7 +43,7 @@ pub struct Live<'a> {
     pub reference: &'a Reference,
     /// The coverage: available and missing sources.
     pub coverage: &'a [Coverage],
-    /// Whether another screen will replace it, so that lines must stay in place.
+    /// Whether another screen will replace this one, so that lines must stay in place.
     pub goes_on: bool,
 }
 
@@ -65,7 +65,7 @@ pub fn live(screen: &mut Screen, live: &Live) {
         .map(|seconds| format!(", and suspended for {}", units::figure_to(seconds, "s", 2)));
     screen.line(&[Span::quiet(format!("{}{}", live.head, slept.unwrap_or_default()))]);
     let above = screen.lines();
-    // Counters and sensors need one line each, taken from the sentence and the processes.
+    // Counters and sensors need one line each, which reduces the room for the sentence and the processes.
     let counted = interval.cores.is_some() || interval.sampled.is_some() || interval.service.is_some();
     let lines = usize::from(counted) + usize::from(!interval.sensors.is_empty());
     let fewer = if screen.width() < NARROW { FEWER } else { 0 };
@@ -183,7 +183,8 @@ fn facts(live: &Live) -> (Facts, Facts) {
     match (&interval.service, &interval.cores_of_group, &interval.cores) {
         (Some(_), Some(of_group), _) => own.push(cores(of_group)),
         (_, _, Some(of_machine)) => facts.push(cores(of_machine)),
-        // With a service, only the service's samples are shown, because the machine's could be mistaken for them. The line always stays.
+        // If a service is observed, only its samples are shown, because the machine's samples could be mistaken for them. The line is shown
+        // even if there are no samples.
         (Some(service), ..) => own.push(samples(&service.sampled.clone().unwrap_or_default())),
         (None, ..) => facts.extend(interval.sampled.as_ref().map(samples)),
     }
@@ -208,7 +209,7 @@ fn facts(live: &Live) -> (Facts, Facts) {
         facts.push(("Sensors", format!("  {}", all.into_iter().flatten().collect::<Vec<_>>().join(", "))));
     }
     let cost = interval.own_seconds / interval.seconds.max(1e-9);
-    // An accurate topology without movement needs no mention.
+    // A topology that is accurate and does not change is not mentioned.
     let shape = interval
         .shape
         .as_ref()
@@ -219,7 +220,7 @@ fn facts(live: &Live) -> (Facts, Facts) {
     (facts, own)
 }
 
-/// Memory traffic and its remote share.
+/// Memory traffic, and the share that goes to other nodes.
 fn carried(interval: &Interval) -> String {
     let traffic = interval.traffic.as_ref().map(|traffic| {
         let doubt = if traffic.doubtful { "?" } else { "" };

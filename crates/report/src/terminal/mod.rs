@@ -1,4 +1,4 @@
-//! A record as text for a terminal. No line is wider than requested, color is never the only carrier of a meaning, and strings from the
+//! A record as text for a terminal. No line is wider than requested, color is never the only carrier of information, and strings from the
 //! machine cannot affect the terminal.
 
 mod answer;
@@ -68,7 +68,7 @@ pub struct Style {
     pub ascii: bool,
     /// Whether the text is Markdown rather than terminal output.
     pub markdown: bool,
-    /// Whether the reader is root, who does not need sudo and may not have it.
+    /// Whether the user is root, who does not need sudo and may not have it installed.
     pub root: bool,
 }
 
@@ -79,12 +79,13 @@ impl Default for Style {
     }
 }
 
-/// Text from untrusted sources on this machine or in a file, made safe for a terminal. Line ends stay.
+/// Text from untrusted sources on this machine or in a file, made safe for a terminal. Line ends are preserved.
 pub fn safe(text: &str) -> String {
     crate::text::clean_page(text)
 }
 
-/// With more kinds of results (clock, latency, bandwidth…), the tables fill several screens, as for a full run that ended early.
+/// Maximum number of kinds of results (clock, latency, bandwidth…) for which the tables of a run that ended early are shown; more kinds
+/// would fill several screens.
 const MOST_KINDS: usize = 3;
 
 /// The answer of a run on one screen of at most 21 lines. If `all` is set, every table is above it; if only a few metrics were measured,
@@ -100,7 +101,8 @@ pub fn answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Option<
     answer::write(screen, record, shown_by);
 }
 
-/// Shows a saved record: like the run of `scale`, `overhead` or `stat` that made it; without results, the inventory replaces the answer.
+/// Shows a saved record in the same form as the `scale`, `overhead` or `stat` run that made it; if it has no results, the inventory
+/// replaces the answer.
 pub fn record(screen: &mut Screen, record: &Record, all: bool, shown_by: &str) {
     let measured = record.import.is_none();
     match (Kind::of(record), &record.watch) {
@@ -118,9 +120,8 @@ pub fn record(screen: &mut Screen, record: &Record, all: bool, shown_by: &str) {
     }
 }
 
-/// The bottleneck of a command, or the faster of several alternating commands, on one screen: `linespeed
-/// stat`. With `all`, the whole report is
-/// above it. `shown_by`: the name that `linespeed show` accepts for this record, if it was saved.
+/// The bottleneck of a command, or the faster of several alternating commands, on one screen: `linespeed stat`. With `all`, the full report
+/// is shown above it. `shown_by`: the name that `linespeed show` accepts for this record, if it was saved.
 pub fn stat_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Option<&str>) {
     match find_turns(record) {
         Some(turns) => turns::turns_answer(screen, record, turns, all, shown_by),
@@ -128,7 +129,7 @@ pub fn stat_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Op
     }
 }
 
-/// The meaning of a word: `linespeed explain`.
+/// Explains a glossary entry: `linespeed explain`.
 pub fn word(screen: &mut Screen, word: &Term) {
     let group =
         if word.group.is_empty() { String::new() } else { format!("  {}", word.group.to_lowercase()) };

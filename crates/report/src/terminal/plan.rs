@@ -1,5 +1,5 @@
 //! The output of `linespeed plan`: the plan in a sentence, its processes, the gain with its reasons, further settings, the lines to paste,
-//! omissions and unknowns.
+//! what was omitted, and what is unknown.
 
 use record::plan::Plan;
 

@@ -15,8 +15,8 @@ use crate::text::{pad_right, width};
 /// Maximum number of metrics whose results are summarized.
 const METRICS: usize = 5;
 
-/// `linespeed reference NAME`: the answer on one screen; above it, with `all`, every table and every claim. Its description, its results, and as
-/// many of the claims as fit.
+/// `linespeed reference NAME`: the answer on one screen (the description, the results, and as many of the claims as fit); with `all`, every
+/// table and every claim above it.
 pub fn reference(screen: &mut Screen, record: &Record, answers: &[JudgedClaim], all: bool, shown_by: &str) {
     let all = all || !screen.is_terminal();
     if all {
@@ -55,7 +55,7 @@ pub fn reference(screen: &mut Screen, record: &Record, answers: &[JudgedClaim], 
     screen.more(&format!("linespeed reference {} --all ({more})", quote_word(shown_by)));
 }
 
-/// Every claim, its verdict, and the results.
+/// Every claim with its verdict and the results.
 fn every(screen: &mut Screen, answers: &[JudgedClaim]) {
     let Some(first) = answers.first() else { return };
     screen.heading(&claims::counted(answers));

@@ -15,7 +15,7 @@ use crate::paint::{Span, Tone};
 use crate::table::Table;
 use crate::text::width;
 
-/// Number of results that fit on a terminal; a normal run does not scale more workloads.
+/// The limits on rows, workloads and placements on a terminal; a normal run does not scale more workloads.
 pub(super) const ROOM: Room = Room { rows: 16, workloads: 3, placements: 1 };
 
 /// The report: the machine, noise, distance from line speed, findings, missing measurements, and the results in
@@ -102,7 +102,7 @@ fn advice(screen: &mut Screen, first: &str, remedy: &Remedy) {
             let words = format!("{text}: {}", markdown::code(&screen.typed(command)));
             screen.paragraph(&[Span::quiet(first)], Tone::Plain, words);
         }
-        // Long values are below their keys.
+        // If text and command do not fit on one line, the command is written below the text.
         (Some(text), Some(command)) if width(first) + width(&whole) > screen.width() => {
             screen.paragraph(&[Span::quiet(first)], Tone::Plain, format!("{text}:"));
             screen.command(&[Span::plain(" ".repeat(width(first) + 2))], command);
@@ -213,7 +213,7 @@ fn titled(screen: &mut Screen, heading: &str, table: &Table) {
     screen.table(table, 2);
 }
 
-/// A matrix with its legend; in words if the terminal is too narrow.
+/// A matrix with its legend, or described in words if the terminal is too narrow.
 fn map(screen: &mut Screen, heat: &Heat) {
     screen.blank();
     screen.paragraph(&[Span::plain("  ")], Tone::Plain, format!("{} ({})", heat.heading(), heat.axes()));
@@ -240,5 +240,5 @@ fn draw(screen: &mut Screen, chart: &chart::Chart) {
     screen.table(&chart::spark::table(chart, columns), 2);
 }
 
-/// Width of a curve's name and end values.
+/// Width of a curve's name and of the values at its ends.
 const BESIDE_CURVE: usize = 60;

@@ -1,20 +1,20 @@
 //! The numbers of lines of an answer and of its parts, so that the answer fits on one screen of a default-sized terminal.
 
-/// Lines of an answer, without the lines with file names and the prompt.
+/// Lines of an answer, not counting the lines with file names and the prompt.
 pub(super) const LINES: usize = 21;
 /// Lines of a terminal, one of which is for the cursor.
 pub(super) const SCREEN: usize = 24;
 
 /// Items of one kind in a list, without `--all`.
 pub(super) const ITEMS: usize = 8;
-/// Rows of a table, and machines of one text.
+/// Rows of a table, and machines listed from one imported text.
 pub(super) const ROWS: usize = 6;
 /// Lines for missing measurements, and for the pointer to the rest.
 pub(super) const ENDING: usize = 3;
 
-/// Lines of findings next to all facts of a machine, and next to other tools' output.
+/// Lines for findings if all facts of a machine, or results from other tools, are shown as well.
 pub(super) const FINDINGS: usize = 6;
-/// Lines of a comparison's answer below a gate.
+/// Minimum number of lines for a comparison's answer below a gate.
 pub(super) const LEAST_ANSWER: usize = 10;
 /// For the imported data of one machine: number of listed outputs, and number of lines with results in addition to its facts.
 pub(super) const OUTPUTS: usize = 4;
@@ -27,7 +27,7 @@ pub(super) const COUNTS: usize = 2;
 /// Lines for noise, and for the machine.
 pub(super) const NOISE: usize = 2;
 pub(super) const MACHINE: usize = 2;
-/// Lines of the sentence that ends a recording.
+/// Lines for the sentence at the end of a recording.
 pub(super) const WATCHED: usize = 3;
 
 /// For the screen of `live`: the number of lines for the sentence and its advice, at least one of which is for the advice; the number of

@@ -21,7 +21,7 @@ pub(super) fn early(record: &Record) -> Option<String> {
     })
 }
 
-/// The command that was run: the command of the steps, otherwise the words typed after `--`, otherwise all words typed.
+/// The command that was run: the command of the steps or, if it is unknown, the words after `--`, or all words of the command line.
 pub(super) fn command(record: &Record) -> String {
     if let Some(m) =
         record.measurements_of(metrics::WORKLOAD_THROUGHPUT).find(|m| m.detail.has(detail::COMMAND))

@@ -55,19 +55,19 @@ impl Screen {
         self.all
     }
 
-    /// The number of items that are shown out of this many, if there is room for only a few.
+    /// How many of `count` items to show if there is room for only `few`.
     pub(super) fn most(&self, few: usize, count: usize) -> usize {
         if self.all { count } else { few.min(count) }
     }
 
-    /// The number of items not shown, and the command that shows them.
+    /// Writes the number of items not shown, and the command that shows them.
     pub(super) fn and_more(&mut self, left: usize, way: &str) {
         if left > 0 {
             self.line(&[Span::quiet(format!("  … and {left} more: {way}"))]);
         }
     }
 
-    /// Lines left for the answer if this many more follow; documents have no limit.
+    /// Number of lines left for the answer if `below` lines follow it; documents have no limit.
     pub fn left(&self, below: usize) -> usize {
         match self.is_terminal() {
             true => LINES.saturating_sub(self.lines() - self.top + below),
@@ -75,7 +75,7 @@ impl Screen {
         }
     }
 
-    /// The command that shows the rest, unless it is above.
+    /// Writes the command that shows the rest, unless the rest is shown above.
     pub fn more(&mut self, command: &str) {
         if !self.all {
             self.uncut(&format!("More: {command}"));
@@ -93,7 +93,7 @@ impl Screen {
         self.style.width
     }
 
-    /// Removes all but this many lines.
+    /// Removes all lines after the first `lines` ones.
     pub(crate) fn keep(&mut self, lines: usize) {
         self.text.truncate(self.text.split_inclusive('\n').take(lines).map(str::len).sum());
     }
@@ -124,7 +124,7 @@ impl Screen {
     /// The whole text.
     pub fn finish(self) -> String {
         let mut text = self.text;
-        // The empty line at the end of a table must precede other text.
+        // The empty line after a table is needed only if other text follows.
         if self.style.markdown && text.ends_with("\n\n") {
             text.truncate(text.trim_end_matches('\n').len() + 1);
         }
@@ -258,7 +258,7 @@ impl Screen {
         self.text(&[Span::quiet(first)], others, Tone::Plain, &text.to_string(), most);
     }
 
-    /// Entries below a heading, after a column with their names; repeated names are omitted. Prints nothing if there are no entries.
+    /// Entries below a heading, each preceded by its name in a column; repeated names are omitted. Prints nothing if there are no entries.
     pub fn list<Name: AsRef<str>, Says: Display>(
         &mut self,
         title: &str,
@@ -347,8 +347,8 @@ impl Screen {
         before.clear();
     }
 
-    /// Facts, one per line after `indent`, with their values in one column that starts at `at` or later. All together use at most this many
-    /// lines, and each uses at least one: longer facts use the remaining lines, and the rest are truncated.
+    /// Facts, one per line after `indent`, with their values in one column that starts at `at` or later. Together, they use at most `most`
+    /// lines, and each fact uses at least one. Longer facts use the remaining lines until none are left, and are then truncated.
     pub(crate) fn facts(&mut self, facts: &[Fact], indent: &str, at: usize, most: usize) {
         if self.style.markdown {
             return facts.iter().for_each(|fact| self.words(&[], &format!("- {}: {}", fact.key, fact.value)));

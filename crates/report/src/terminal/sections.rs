@@ -58,7 +58,7 @@ pub fn section_names(record: &Record, measured: &[Measured]) -> Vec<&'static str
 /// Whether a block is of this metric or measurement.
 fn is_of(block: &Block, name: &str, measured: &[Measured]) -> bool {
     let Some(word) = block.word.as_deref() else { return false };
-    // `wake-up` is `wakeup`.
+    // `wake-up` and `wakeup` are the same name.
     let is_named = |own: &str| own.replace('-', "") == name.replace('-', "");
     is_named(word)
         || measured.iter().any(|(own, metrics)| is_named(own) && metrics.iter().any(|metric| *metric == word))

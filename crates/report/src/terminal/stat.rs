@@ -66,7 +66,7 @@ pub(super) fn command_answer(screen: &mut Screen, record: &Record, all: bool, sh
     answer::more(screen, record, shown_by, 0);
 }
 
-/// Missing measurements of a command, one entry each; single events are in the record.
+/// Missing measurements of a command, with one entry each; missing events are listed only in the record.
 pub(super) fn lost(record: &Record) -> impl Iterator<Item = &Coverage> {
     record.coverage.iter().filter(|c| c.state != State::Measured && COVERED.contains(&c.what.as_str()))
 }

@@ -14,7 +14,7 @@ const WIDE: usize = 64;
 /// Maximum number of listed members of a row.
 const MEMBERS: usize = 32;
 
-/// The machine's shape as a drawing, and how CPU numbers map to packages, cores, siblings and nodes.
+/// A drawing of the machine's shape, followed by the mapping of CPU numbers to packages, cores, siblings and nodes.
 pub fn tree(screen: &mut Screen, machine: &Machine) {
     let root = shape::tree(machine);
     if root.cpus.is_empty() {
@@ -39,7 +39,7 @@ pub fn tree(screen: &mut Screen, machine: &Machine) {
     }
 }
 
-/// Everything in a part, each on its branch; `more`: further branches that contain only text.
+/// The contents of a part, with a branch for each item; `more`: further branches that contain only text.
 fn branches(screen: &mut Screen, part: &Part, before: &str, wide: bool, more: Vec<String>) {
     let runs = part.runs();
     let mut rows: Vec<(String, Option<&Part>)> = Vec::new();

@@ -11,12 +11,12 @@ use crate::contents::turns::{FEW, describe_rounds, table};
 use crate::paint::{Span, Tone};
 use crate::text::clean;
 
-/// Columns of the table of many commands.
+/// Maximum number of columns in the table if there are many commands.
 const COLUMNS: usize = 6;
-/// Characters of a command in the table.
+/// Maximum number of characters of a command in the table.
 const NAME: usize = 20;
 
-/// The faster command and the bottleneck of each, on one screen. If `all` is set, the report of each command is shown above.
+/// The faster command and the bottleneck of each command, on one screen. If `all` is set, the report of each command is shown above.
 pub(super) fn turns_answer(
     screen: &mut Screen,
     record: &Record,

@@ -111,7 +111,7 @@ pub fn watched(interval: &Interval, reference: &Reference) -> Option<Bound> {
     if causes.iter().any(|cause| cause.by == BoundBy::Lock && cause.share >= super::SECOND) {
         causes.retain(|cause| ![BoundBy::Kernel, BoundBy::TooFewCpus].contains(&cause.by));
     }
-    // Tasks that wait for a disk do not slow down busy CPUs, but are mentioned second.
+    // Tasks that wait for a disk do not slow down busy CPUs, so they are mentioned second.
     let pressure = interval.pressure.get("io").copied().unwrap_or(0.0);
     let waits = |cause: &Cause| cause.by == BoundBy::Waiting && pressure >= super::SECOND;
     causes.retain(|cause| cause.share >= super::WORTH || waits(cause));
@@ -125,7 +125,7 @@ pub fn watched(interval: &Interval, reference: &Reference) -> Option<Bound> {
     causes.sort_by(|a, b| rank(b).cmp(&rank(a)).then(b.share.total_cmp(&a.share)));
     let idle = interval.times.share(interval.times.idle + interval.times.iowait);
     if idle >= IDLE {
-        // Steal time counts only if enough CPU time is in demand: one delayed thread requests just one CPU.
+        // Steal time counts only if enough CPU time is requested: a single delayed thread requests just one CPU.
         let wanted = (interval.times.busy() + interval.times.steal) / interval.seconds >= WANTED;
         let is_none = |by: &BoundBy| match by {
             BoundBy::CpuContention | BoundBy::TooFewCpus => true,
@@ -137,7 +137,7 @@ pub fn watched(interval: &Interval, reference: &Reference) -> Option<Bound> {
     let first = causes.first().map_or(0.0, |cause| cause.share);
     if first < super::FIRST {
         let of_memory = |c: &Cause| [BoundBy::MemoryLatency, BoundBy::MemoryBandwidth].contains(&c.by);
-        // The first sentence omits memory if the second covers it.
+        // The first sentence omits memory if the second sentence covers it.
         let memory_follows = causes.first().is_some_and(of_memory);
         let at = if idle >= IDLE { self::idle(interval) } else { working(&facts, interval, memory_follows) };
         causes.insert(0, at);
@@ -155,7 +155,7 @@ const OF_THE_BUSY: [BoundBy; 5] =
 
 /// Above this share of idle CPU time, a machine is idle.
 const IDLE: f64 = 0.9;
-/// Minimum number of CPUs in demand for steal time to matter.
+/// Minimum number of requested CPUs for steal time to matter.
 const WANTED: f64 = 0.5;
 
 fn busy(interval: &Interval) -> Value {

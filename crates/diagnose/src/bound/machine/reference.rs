@@ -1,4 +1,4 @@
-//! The reference for judging a recorded machine.
+//! The reference values for judging a recorded machine.
 
 use record::command_run::Ceilings;
 use record::live::Probe;
@@ -28,8 +28,8 @@ impl Reference {
     }
 
     /// Memory load at this probe latency, as a share of the highest load, interpolated linearly between the
-    /// curve's points. 1 beyond the curve's end; `None` if the curve hardly rises, for instance if the allowed CPUs cannot saturate
-    /// memory.
+    /// curve's points. The load is 1 beyond the end of the curve, and `None` if the curve hardly rises, for instance if the allowed CPUs
+    /// cannot saturate memory.
     pub fn fill(&self, ns: f64) -> Option<f64> {
         let curve = &self.ceilings.probe;
         let most = curve.last()?.bandwidth;
@@ -53,8 +53,8 @@ impl Reference {
         (most > 0.0).then(|| (bandwidth / most).clamp(0.0, 1.0))
     }
 
-    /// The possible range of bandwidth in use: from the interval of the slowest node's probe latency, widened by the curve's
-    /// own uncertainty.
+    /// The possible range of bandwidth in use, derived from the interval of the slowest node's probe latency and widened by the uncertainty
+    /// of the curve.
     pub fn fill_interval(&self, probe: &Probe) -> Option<(f64, f64)> {
         let (node, ns) = probe.slowest()?;
         let (low, high) = probe.latency_interval_ns.get(&node).copied().unwrap_or((ns, ns));

@@ -36,7 +36,7 @@ pub(super) fn waiting(interval: &Interval) -> Option<Cause> {
     let what = what.map_or("for a disk", |(_, words)| words);
     let says = text!(verdict("tasks-wait"), what, share = Value::Share(pressure), busy = busy(interval));
     let seen = text!("I/O pressure (some) {share}", share = Value::Share(pressure));
-    // The disk limits a machine less if its CPUs are busy with other work.
+    // The disk limits a machine less if the CPUs are busy with other work.
     Some(Cause::new(BoundBy::Waiting, pressure.min(idle), says, "disk").cite(seen, place("around")))
 }
 
@@ -60,7 +60,7 @@ pub(in crate::bound) fn name(process: &Process) -> Text {
     text!("{name} (pid {pid})", name = cut(&process.name), pid = process.pid.to_string())
 }
 
-/// A remark on the process with most of the busy time, if any; `alone` means that there is no second cause.
+/// A remark on the process that uses most of the busy time, if there is one; `alone` means that there is no second cause.
 pub(super) fn most(facts: &Facts, interval: &Interval, alone: bool) -> Option<Text> {
     let (first, of_busy) = busiest(interval).filter(|(_, of_busy)| *of_busy >= 0.5)?;
     let share = Value::Rounded(Box::new(Value::Share(of_busy)), 2);
@@ -79,7 +79,7 @@ pub(super) fn run_queue(facts: &Facts, interval: &Interval) -> Option<Cause> {
     let seconds = interval.processes_seconds.unwrap_or(interval.seconds);
     let capacity = interval.times.all() / interval.seconds * seconds;
     let urgent = interval.processes.iter().find(|one| one.real_time && one.cpu >= REAL_TIME * capacity);
-    // Real-time processes do not wait, so the delay is relative to the CPU time that the others requested.
+    // Real-time processes do not wait, so the delay is relative to the CPU time that other processes requested.
     let of_urgent: f64 = match urgent {
         Some(_) => interval.processes.iter().filter(|one| one.real_time).map(|one| one.cpu).sum(),
         None => 0.0,
@@ -149,8 +149,8 @@ pub(super) fn kernel(facts: &Facts, interval: &Interval) -> Option<Cause> {
 /// Memory counts as saturated above this load: latency then rises faster than bandwidth.
 const FULL: f64 = 0.5;
 
-/// Memory load according to the memory controllers: relative to the highest measured bandwidth or, without one, from the buses' busy
-/// time.
+/// Memory load according to the memory controllers: their traffic relative to the highest measured bandwidth or, if none was measured, the
+/// busy time of the buses.
 fn fill_by_traffic(traffic: &Traffic, reference: &Reference) -> Option<f64> {
     let of_curve = reference.ceilings.probe.last().map(|point| point.bandwidth);
     let most = of_curve.into_iter().chain(reference.ceilings.bandwidth_all).reduce(f64::max);
@@ -186,7 +186,7 @@ pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause
             let [fill, low, high] = [fill, low, high].map(two_digits);
             says.push(text!(verdict("bandwidth-estimated"), fill, low, high));
         }
-        // If this machine's loads do not affect the probe, another machine's loads caused the latency.
+        // If the memory traffic of this machine does not affect the probe, another guest of the host caused the latency.
         (None, None) if !reference.ceilings.probe.is_empty() => return None,
         (None, None) => says.push(text!("To measure it, first run linespeed on the idle machine.")),
     }
@@ -210,7 +210,7 @@ fn heard(interval: &Interval, reference: &Reference) -> Option<(f64, f64, f64)> 
     Some((now, idle, now / idle))
 }
 
-/// Above this share of accesses to other nodes, remote memory counts as the cause.
+/// If more than this share of accesses goes to other nodes, remote memory counts as the cause.
 const FAR: f64 = 0.3;
 /// A smaller share of stalled issue slots does not limit a core.
 const STALLED: f64 = 0.4;
@@ -243,9 +243,9 @@ pub(super) fn clock(interval: &Interval, reference: &Reference) -> Option<Cause>
     }
     let (now, best) = (Value::Figure(now, "Hz"), Value::Figure(best, "Hz"));
     let mut says = if of_all {
-        text!("The clock is limited to {now}; the highest with all CPUs busy is {best}.", now, best)
+        text!("The clock is limited to {now}; the highest clock with all CPUs busy is {best}.", now, best)
     } else {
-        text!("The clock is limited to {now}; the highest is {best}.", now, best)
+        text!("The clock is limited to {now}; the highest clock is {best}.", now, best)
     };
     let advice = match interval.sensors.heat_throttled.filter(|share| *share > 0.01) {
         Some(share) => {

@@ -24,7 +24,7 @@ pub(super) fn build_claim(claim: Text, support: Support, why: Text) -> Claim {
     Claim { claim, code, support, why }
 }
 
-/// Judges the claim that the faster machine is faster because it has more of a resource.
+/// Judges the claim that the faster machine is faster because it has more of some resource.
 fn judge_more(claim: Text, slow: f64, fast: f64, figures: Text) -> Option<Claim> {
     if !(slow > 0.0 && fast > 0.0) || slow == fast {
         return None;
@@ -41,7 +41,7 @@ fn judge_more(claim: Text, slow: f64, fast: f64, figures: Text) -> Option<Claim>
     })
 }
 
-/// Describes a result of each side.
+/// Describes one result from each side.
 fn state_figures(pair: &Pair, fast: impl Into<Value>, slow: impl Into<Value>) -> Text {
     text!(
         "{slow} on {slow_name}, {fast} on {fast_name}",
@@ -134,8 +134,8 @@ fn judge_load_averages(pair: &Pair, claim: Text) -> Option<Claim> {
     Some(build_claim(claim, support, why))
 }
 
-/// Steal time of both machines: over the whole run as accounted by the hypervisor, as in the list of differences; otherwise,
-/// as measured in the guest.
+/// Steal time of both machines: the hypervisor's accounting for the whole run, as in the list of differences, or otherwise the time
+/// measured in the guest.
 fn steal_shares(pair: &Pair) -> [Option<f64>; 2] {
     let accounted = |side: &Known| side.record.conditions.after.as_ref().and_then(|after| after.steal_share);
     let both = [pair.base, pair.this].map(accounted);
@@ -151,10 +151,10 @@ fn steal_shares(pair: &Pair) -> [Option<f64>; 2] {
     })
 }
 
-/// The claim that other guests of the same host use CPU time.
+/// The claim that other guests on the same host use CPU time.
 pub(crate) const NEIGHBOURS: Template = Template::new("comparison-claim-neighbours", "neighbors on the host");
 
-/// Judges other guests of the same host as the cause of a result that is `speed` times as fast on one side.
+/// Judges other guests on the same host as the cause of a result that is `speed` times as fast on one side.
 pub(super) fn judge_neighbours(pair: &Pair, speed: f64) -> Option<Claim> {
     if !pair.base.record.machine.is_virtual() && !pair.this.record.machine.is_virtual() {
         return None;

@@ -13,8 +13,8 @@ use crate::comparison::method::is_system_wide;
 use crate::comparison::ratio::differs_from_1;
 use crate::comparison::rows::find_clock;
 
-/// Cycles per second within this range (as shares of the advertised clock) count as a clock: below it, the program waited; near twice
-/// the clock, the program may have had several threads.
+/// Cycles per second within this range (as shares of the advertised clock) count as a clock. Below the range, the program waited; near
+/// twice the clock, the program may have had several threads.
 const PLAUSIBLE: (f64, f64) = (0.5, 1.9);
 
 /// A clock and its source.
@@ -101,7 +101,8 @@ pub(super) fn cycles_over(record: &Record, workload: &str, seconds: f64) -> Opti
     Some(clock)
 }
 
-/// A program's CPU time from the kernel's task clock, in seconds. The times by `state` (from rusage) use a different clock than the cycles.
+/// A program's CPU time from the kernel's task clock, in seconds. The times labeled by `state` (from rusage) are based on a different clock
+/// than the cycles.
 fn task_clock(record: &Record, workload: &str) -> Option<f64> {
     let counted = find_count(record, workload, &["task-clock"]).map(|datum| datum.value / 1e9);
     let written = || {

@@ -50,7 +50,7 @@ pub(super) fn explain_memory(pair: &Pair) -> Option<OneSided> {
     if !differs(speed) && devices_alike {
         return None;
     }
-    // These causes affect different programs, so they are listed separately.
+    // These causes affect different kinds of programs, so they are listed separately.
     let unreliable = latency.as_ref().is_some_and(|latency| latency.unreliable);
     let causes = [latency, devices, clock_cause(pair), cores_cause(pair)].into_iter().flatten().collect();
     Some(explain_faster(pair, result, Speed { factor: speed, unreliable }, causes))
@@ -69,7 +69,7 @@ fn explain_unless_bound(pair: &Pair, result: Text, speed: f64, own: f64, mut cau
     OneSided { leads: own >= 1.0, explanation }
 }
 
-/// The quantity that nodes affect. The time per element of a stream is not a latency, because many loads are in flight.
+/// The quantity affected by NUMA nodes. The time per element of a stream is not a latency, because many loads are in flight.
 pub(crate) fn acts_on(reach: &Reach) -> Text {
     match reach.timed {
         Timed::Stream(_) => text!(PER_ELEMENT),
@@ -96,7 +96,7 @@ pub(super) fn reach_cause(pair: &Pair) -> Option<Cause> {
     }
     let shares = against(describe_remote(this), describe_remote(base));
     let remote = text!("comparison-cause-remote-share", "remote share");
-    // Latencies are measured; equal use of all nodes is the model.
+    // The latencies are measured; the model assumes that all nodes are used equally.
     let other = cause(remote, shares.clone(), base.ignoring() / this.ignoring(), proof).map(modelled);
     let average = |reach: &Reach| figure(reach.average(), &reach.own.unit);
     let (what, averages) = (&this.what, against(average(this), average(base)));
@@ -127,7 +127,7 @@ fn describe_remote(reach: &Reach) -> Text {
     }
 }
 
-/// The cause: latency of the level beyond the caches, or of one working set beyond both machines' caches.
+/// The cause: latency of the level beyond the caches, or of a working set larger than both machines' caches.
 pub(super) fn level_cause(pair: &Pair) -> Option<Cause> {
     let (page, base, this) = pair.base.rows.iter().find_map(|(key, base)| {
         let beyond = key.kind == RowKind::Memory || base.datum.size == Some(Size::Memory);
@@ -139,13 +139,13 @@ pub(super) fn level_cause(pair: &Pair) -> Option<Cause> {
         return None;
     }
     let cause = figure_cause(pair, MEMORY_LATENCY, this, base, Better::Lower)?;
-    // These results are for page sizes other than those of the headlines.
+    // These results are for other page sizes than the headlines.
     let Some(page) = page.map(str::to_owned) else { return Some(cause) };
     let says = text!("{says} on {page} pages", says = &cause.says);
     Some(Cause { says, ..cause })
 }
 
-/// Memory devices in operation, whether or not their size is known.
+/// The memory devices in operation, even if their size is unknown.
 pub(crate) fn find_running(machine: &Machine) -> impl Iterator<Item = &MemoryDevice> {
     let runs = |device: &&MemoryDevice| {
         device.configured_mt_s.is_some_and(|speed| speed > 0) && device.bytes != Some(0) && !is_flash(device)

@@ -110,7 +110,7 @@ fn explain_pair(pair: &Pair) -> Vec<Explanation> {
     of_leader.filter(|e| e.speed.is_finite() && e.speed > 0.0).collect()
 }
 
-/// Explanations of all results that both sides may share; the order is the same from either perspective.
+/// Explanations of all results that both sides share; the order is the same from either perspective.
 fn explain_from_side(pair: &Pair, wakeup: Option<(&RowKey, &RowEntry)>) -> Vec<Option<OneSided>> {
     let mut all = work::explain_work(pair);
     all.extend(whole::explain_machines(pair));
@@ -157,7 +157,7 @@ fn modelled(cause: Cause) -> Cause {
     Cause { measured: false, ..cause }
 }
 
-/// A cause that consists of other causes; a cause with parts counts regardless of its factor.
+/// A cause that consists of other causes. A cause with parts is listed even if its factor is close to 1.
 fn cause_of_parts(
     name: impl Into<Text>,
     says: Text,
@@ -203,7 +203,7 @@ pub(super) fn cite(name: &String, value: impl Into<Value>, from: &str) -> Eviden
     Evidence { says, from: from.to_owned() }
 }
 
-/// An explanation whose causes multiply to the speed ratio; `figures` adds details.
+/// An explanation in which the factors of the causes multiply to the speed ratio; `figures` adds details.
 fn explain_by_factors(
     pair: &Pair,
     result: Text,
@@ -245,8 +245,8 @@ fn explain_faster(pair: &Pair, result: Text, speed: Speed, mut causes: Vec<Cause
     OneSided { leads: speed >= 1.0, explanation }
 }
 
-/// Orders causes: first those that slow down the slower machine, then by effect. `measured_first` puts measured causes before modelled
-/// ones, for causes that do not multiply and for modelled causes that are only bounds.
+/// Orders causes: causes that slow down the slower machine come first, then larger effects. `measured_first` puts measured causes before
+/// modelled ones, for causes that do not multiply and for modelled causes that are only bounds.
 fn sort_causes(causes: &mut [Cause], speed: f64, measured_first: bool) {
     let effect = |cause: &Cause| cause.factor.ln().abs();
     let despite = |cause: &Cause| (cause.factor.ln() > 0.0) != (speed.ln() > 0.0);

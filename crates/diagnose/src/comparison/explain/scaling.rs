@@ -11,7 +11,7 @@ use crate::comparison::work::is_loop;
 
 /// Describes each workload with at least two thread counts, in one or two sentences.
 pub(crate) fn describe_scaling(known: &Known) -> Vec<Text> {
-    // If the record contains a fit, that fit is better.
+    // If the record contains a fitted scaling curve, the fit is better.
     let fitted = |name: &str| known.record.diagnosis.scaling.iter().any(|fit| fit.workload == name);
     let mut works: BTreeMap<&str, Vec<(&str, Work)>> = BTreeMap::new();
     for (name, work) in find_works(known).into_iter().filter(|(name, _)| !fitted(name)) {
@@ -70,7 +70,7 @@ fn describe_work(sizes: &[(&str, Work)], who: &String) -> Option<Text> {
             let (work, from, to) = (work.workload.to_owned(), Value::Bytes(from), Value::Bytes(to));
             text!("{work} ({from} to {to})").into()
         }
-        // For published work, only the name is used: that program did not run here.
+        // For published work, only the name is used, because that program did not run here.
         _ if is_loop(work.workload) => Value::from(work.workload.to_owned()),
         _ => Value::from((*name).to_owned()),
     };

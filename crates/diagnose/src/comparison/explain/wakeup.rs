@@ -6,7 +6,6 @@ use record::{Better, Metric, Template, metrics, text};
 use super::{OneSided, Pair, Speed, are_comparable, cause, claims, explain_by_factors, find_difference};
 use crate::comparison::Known;
 use crate::comparison::datum::Datum;
-use crate::comparison::order::name_wakeup;
 use crate::comparison::ratio::differs_from_1;
 use crate::comparison::rows::{RowEntry, RowKey, find_wakeups};
 
@@ -17,7 +16,7 @@ pub(in crate::comparison) const IDLE_STATES: Template =
 /// Metrics in order of preference.
 const METRICS: &[Metric] = &[metrics::WAKEUP_LATENCY, metrics::WAKEUP_AVERAGE];
 
-/// The kind of wake-up latency to explain, on the untuned machine: ordinary threads are preferred to real-time threads.
+/// The kind of wake-up latency to explain, measured on the untuned machine. Ordinary threads are preferred to real-time threads.
 pub(super) fn find_shared_wakeup<'a>(pair: &Pair<'a>) -> Option<(&'a RowKey, &'a RowEntry)> {
     METRICS.iter().find_map(|metric| {
         let rows = pair.base.rows.iter().filter(|(key, entry)| {
@@ -62,7 +61,7 @@ pub(super) fn explain_wakeup(pair: &Pair, (key, entry): (&RowKey, &RowEntry)) ->
     let claims = judged.into_iter().flatten().collect();
     Some(explain_by_factors(
         pair,
-        name_wakeup(&key.name),
+        key.name.clone().into(),
         Speed::new(speed, this, base),
         figures,
         [idle],

@@ -42,9 +42,9 @@ fn explain_machine(pair: &Pair, key: &RowKey, this: &Datum, base: &Datum) -> Opt
     // The parts of a cause are listed in the separate explanation of memory.
     causes.iter_mut().for_each(|cause| cause.parts.clear());
     let work = &key.subject;
-    // More cores without more work, on either side.
+    // One side has more cores but does not do more work.
     if speed.ln().abs() < MUCH && ratio.ln().abs() > MORE.ln() {
-        // The disadvantages of the larger machine explain this.
+        // The disadvantages of the larger machine explain why it is not faster.
         sort_causes(&mut causes, 1.0 / ratio, true);
         let mut says = describe_no_more(pair, this, base, ratio);
         says.push(state_as_much(pair.this, work));

@@ -11,7 +11,7 @@ const LITTLE: f64 = 0.25;
 
 /// A single cause.
 const CAUSE: Template = Template::new("comparison-cause", "Cause: {cause}.");
-/// The part that is not explained by the causes.
+/// The part of the difference that the causes do not explain.
 pub(crate) const REST: Template = Template::new("comparison-rest", "Unexplained: {factor}.");
 /// The rest if the causes add up to more than the difference.
 pub(crate) const OVERSHOT: Template = Template::new(
@@ -60,7 +60,7 @@ fn state_rest(e: &Explanation) -> Text {
     text!(template, factor = Value::Factor(towards_faster(e, left)))
 }
 
-/// Splits independent causes into the first, if it explains the whole factor by itself, and the others.
+/// Splits independent causes into the first cause, if that explains the entire factor, and the others.
 fn split_lead(e: &Explanation) -> (Option<&Cause>, &[Cause]) {
     match e.causes.split_first() {
         Some((first, rest)) if differs(e.speed) && (first.factor / e.speed).ln().abs() < NO_CAUSE => {
@@ -104,7 +104,7 @@ pub(crate) fn state_limits_rest(e: &Explanation) -> Text {
     )
 }
 
-/// Lists causes with the opposite effect.
+/// Lists the causes that have the opposite effect.
 pub(crate) fn list_opposing(causes: &[Cause], most: usize, say: impl Fn(&Cause) -> Text) -> Text {
     let causes = list_side(causes, true, most, say);
     if causes.is_empty() { Text::default() } else { text!("Opposite effects: {causes}.") }
@@ -135,7 +135,7 @@ pub(crate) fn list_causes(e: &Explanation, most: usize, say: impl Fn(&Cause) -> 
     if !e.adds_up {
         let (lead, others) = split_lead(e);
         let others = &others[..others.len().min(most)];
-        // The other causes are not part of the factor, which the first cause explains, or their effect is unknown.
+        // The other causes are not part of the factor, because the first cause explains it or because their effect is unknown.
         let beside = if lead.is_some() { "Not included in this factor" } else { "Effect not measured" };
         let of_side = |(slower, side): (bool, &'static str)| {
             let causes = list_side(others, slower, most, &say);

@@ -1,5 +1,5 @@
-//! Explains work of a known amount. One thread: clock × instructions per cycle ÷ instructions. All CPUs: cores × scaling ×
-//! SMT yield.
+//! Explains the speed of known work. For one thread, speed is clock × instructions per cycle ÷ instructions; for all CPUs, it also depends
+//! on cores × scaling × SMT yield.
 
 use std::collections::BTreeMap;
 
@@ -29,6 +29,8 @@ pub(in crate::comparison) const DECLARED: Template =
 /// The cause: instructions needed for the same work.
 pub(in crate::comparison) const INSTRUCTIONS: Template =
     Template::new("comparison-cause-instructions", "instructions for the same work");
+/// The cause: cycles needed for the same work, if instructions were not counted.
+const CYCLES: Template = Template::new("comparison-cause-cycles", "cycles for the same work");
 /// The cause: throughput of one thread.
 pub(in crate::comparison) const ONE_THREAD: Template =
     Template::new("comparison-cause-one-thread", "single-thread speed");
@@ -52,10 +54,11 @@ pub(super) struct Work<'a> {
     clock: Option<Clock>,
     ipc: Option<&'a Datum>,
     instructions: Option<Datum>,
+    cycles: Option<Datum>,
     pub(super) cores: u64,
 }
 
-/// The largest step with one CPU per core.
+/// The largest step that uses one CPU per core.
 #[derive(Clone, Copy)]
 pub(super) struct OnCores {
     pub(super) threads: u64,
@@ -68,7 +71,7 @@ pub(super) struct OnCores {
 /// Explains every workload that both sides have.
 pub(super) fn explain_work(pair: &Pair) -> Vec<Option<OneSided>> {
     let (base, this) = (find_works(pair.base), find_works(pair.this));
-    // Several block sizes count as one work.
+    // Results for several block sizes count as the same work.
     let mut shared: BTreeMap<&str, Vec<(&str, &Work, &Work)>> = BTreeMap::new();
     for (name, base) in &base {
         if let Some(this) = this.get(name) {
@@ -170,12 +173,13 @@ impl<'a> Work<'a> {
             clock: cycles.or_else(while_it_ran).map(Clock::measured).or_else(|| find_best_clock(known)),
             ipc: find_instructions_per_cycle(&known.rows, workload),
             instructions: find_count(record, workload, &["instructions"]),
+            cycles: find_count(record, workload, &["cycles", "cpu-cycles"]),
             cores: counts.cores.or(counts.cpus_online).unwrap_or(0).into(),
         }
     }
 
-    /// The largest step measured without siblings. A single thread shows nothing about scaling, and without a known number of cores, it is
-    /// unknown which steps used siblings.
+    /// The largest step measured without siblings. A single thread shows nothing about scaling. If the number of cores is unknown, it is
+    /// also unknown which steps used siblings.
     pub(super) fn on_cores(&self) -> Option<OnCores> {
         let (threads, datum) = self.steps.range(1..=self.cores.max(1)).next_back()?;
         let whole = *threads == self.cores;
@@ -196,8 +200,8 @@ fn core_causes(pair: &Pair, this: &Work, base: &Work) -> [Option<Cause>; 3] {
     let clocks = this.clock.as_ref().zip(base.clock.as_ref());
     let clock = clocks.and_then(|(this, base)| clock_cause(pair, this, base));
     let fit = |(this, base): &(&Datum, &Datum)| are_comparable(this, base) && differs_from_1(this, base);
-    // A value derived from declared instructions and time only restates the time: between runs on one machine, nothing else can change it.
-    // Between two machines, it shows how much of the difference is not due to the clock.
+    // A value derived from the declared instruction count and the time only restates the time: between runs on one machine, nothing else
+    // can change it. Between two machines, it shows how much of the difference is not due to the clock.
     let declared = |(this, base): &(&Datum, &Datum)| this.declared || base.declared;
     let both = this.ipc.zip(base.ipc).filter(fit).filter(|both| !(pair.same_machine && declared(both)));
     let ipc = both.and_then(|(this, base)| {
@@ -212,7 +216,11 @@ fn core_causes(pair: &Pair, this: &Work, base: &Work) -> [Option<Cause>; 3] {
     let both = this.instructions.as_ref().zip(base.instructions.as_ref()).filter(|_| ipc.is_some());
     let instructions =
         both.filter(fit).and_then(|(this, base)| figure_cause(pair, INSTRUCTIONS, this, base, Better::Lower));
-    [clock, ipc, instructions]
+    let counted = this.instructions.is_some() && base.instructions.is_some();
+    let both = this.cycles.as_ref().zip(base.cycles.as_ref()).filter(|_| ipc.is_none() && !counted);
+    let cycles =
+        || both.filter(fit).and_then(|(this, base)| figure_cause(pair, CYCLES, this, base, Better::Lower));
+    [clock, ipc, instructions.or_else(cycles)]
 }
 
 fn explain_one_thread(pair: &Pair, name: &str, this: &Work, base: &Work) -> Option<OneSided> {

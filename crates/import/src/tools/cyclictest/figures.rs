@@ -29,7 +29,7 @@ pub(super) struct Thread {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Distribution {
     counts: BTreeMap<u64, u64>,
-    /// The number of wake-ups beyond the histogram.
+    /// The number of wake-ups beyond the histogram's range.
     pub overflow: u64,
 }
 
@@ -42,7 +42,7 @@ impl Distribution {
         }
     }
 
-    /// The count without overflow.
+    /// The number of wake-ups within the histogram.
     pub(super) fn inside(&self) -> u64 {
         self.counts.values().fold(0, |sum, count| sum.saturating_add(*count))
     }
@@ -66,7 +66,7 @@ impl Distribution {
     }
 }
 
-/// The lines after the histogram's rows, each with one number per column.
+/// The lines below the histogram's rows, each with one number per column.
 pub(super) const ENDS: [&str; 5] =
     ["Total", "Min Latencies", "Avg Latencies", "Max Latencies", "Histogram Overflows"];
 
@@ -74,14 +74,14 @@ pub(super) const ENDS: [&str; 5] =
 #[derive(Debug, Default)]
 pub(super) struct Histogram {
     pub columns: Vec<Distribution>,
-    /// The final values, in the order of [`ENDS`].
+    /// The values below the rows, in the order of [`ENDS`].
     pub ends: [Vec<u64>; 5],
     pub line: Option<PendingLine>,
 }
 
 impl Histogram {
-    /// Why the table is incomplete; `None` if it is complete or there is none. The end of a table contains the number of
-    /// wake-ups in its rows, and the overflows after the maxima.
+    /// Why the table is incomplete; `None` if it is complete or there is no table. The lines below the rows of a table
+    /// contain the number of wake-ups in its rows and, after the maxima, the overflows.
     fn cut_off(&self) -> Option<String> {
         let [totals, minima, averages, maxima, overflows] = &self.ends;
         let other = self.columns.iter().zip(totals).find(|(column, total)| column.inside() != **total);
@@ -112,7 +112,7 @@ pub(super) struct Seen {
     pub lost: bool,
     pub distributions: BTreeMap<u32, Distribution>,
     pub histogram: Histogram,
-    /// The last cycle of each thread with printed wake-ups.
+    /// The number of the last printed cycle of each thread (`-v`).
     pub last_cycles: BTreeMap<u32, u64>,
     pub wake_up_line: Option<PendingLine>,
 }
@@ -121,7 +121,8 @@ impl Seen {
     /// Passes all data to the sink as measurements.
     pub(super) fn into_sink(mut self, sink: &mut Sink) {
         self.unfold_histogram(sink);
-        // Microseconds are cyclictest's default; with that unit, a thread would have missed all of its wake-ups.
+        // cyclictest prints microseconds by default. If that unit would mean that a thread missed all its wake-ups, the
+        // unit is probably nanoseconds.
         let longer = |thread: &&Thread| {
             thread.cycles > 0 && thread.interval.is_some_and(|interval| interval > 0 && thread.min > interval)
         };
@@ -134,7 +135,7 @@ impl Seen {
             );
             return sink.withhold(metrics::WAKEUP_AVERAGE, why, thread.line.line());
         }
-        // Unpinned threads have no separate places: they are reported together, by priority.
+        // Unpinned threads have no CPU label that distinguishes them, so they are reported together, by priority.
         let mut unbound: BTreeMap<Option<u64>, Vec<&Thread>> = BTreeMap::new();
         for thread in self.threads.values() {
             match thread.cpu.or(self.options.cpu(thread.number)) {
@@ -177,7 +178,7 @@ impl Seen {
         }
     }
 
-    /// Nanoseconds of a printed unit.
+    /// Nanoseconds per printed unit.
     fn unit(&self) -> f64 {
         if self.options.nanoseconds { 1.0 } else { 1000.0 }
     }
@@ -206,11 +207,11 @@ impl Seen {
         sink.add_figure(m, line.line());
     }
 
-    /// The minimum, average and maximum of threads at the same place.
+    /// The minimum, average and maximum of threads that have the same labels.
     fn lines(&self, cpu: Option<u32>, of: &[&Thread], sink: &mut Sink) {
         let Some(first) = of.first() else { return };
         let ran: Vec<&&Thread> = of.iter().filter(|thread| thread.cycles > 0).collect();
-        // The threads form one result, which would be wrong if a thread were missing.
+        // All these threads form one result, which would be wrong if one of them were missing.
         let gap = self.threads.keys().zip(0..).any(|(number, expected)| *number != expected);
         let why = match ran.first() {
             None => "no cycle completed, so there is no minimum, average or maximum",
@@ -242,7 +243,7 @@ impl Seen {
         }
     }
 
-    /// The distribution of one thread, with a real median.
+    /// The distribution of one thread, from which the median is computed.
     fn distribution(&self, number: u32, of: &Distribution, sink: &mut Sink) {
         let thread = self.threads.get(&number);
         let lines =
@@ -252,7 +253,7 @@ impl Seen {
         let Some(median) = of.at(0.5) else {
             if n > 0 {
                 let why =
-                    format!("{} of {n} wake-ups are beyond the histogram, including the median", of.overflow);
+                    format!("{} of {n} wake-ups exceed the histogram, and so does the median", of.overflow);
                 sink.withhold(metrics::WAKEUP_LATENCY, why, line.line());
             }
             return;

@@ -6,17 +6,17 @@ use super::figures::{Distribution, Seen, Thread};
 use super::options::Options;
 use crate::reading::*;
 
-/// Reads a complete file. A truncated or damaged file only produces a note.
+/// Reads a complete file. A truncated or damaged file yields only a note.
 pub(super) fn read(document: &Document, seen: &mut Seen, sink: &mut Sink) {
     let line = document.first.line();
     let Some(file) = document.value() else {
         return sink.withhold(metrics::WAKEUP_LATENCY, "the JSON file is truncated or damaged", line);
     };
-    // rt-tests itself writes the colon within the key.
+    // rt-tests itself writes the colon inside the quoted key.
     let word = |key: &str| file.get(key).or_else(|| file.get(format!("{key}:"))).and_then(Value::as_str);
     if let Some(command) = word("cmdline") {
         seen.options = Options::read(command);
-        // The other programs of rt-tests write files of the same format.
+        // The other programs of rt-tests write files in the same format.
         if !seen.options.known {
             return sink.withhold(metrics::WAKEUP_LATENCY, format!("the file is from {command}"), line);
         }

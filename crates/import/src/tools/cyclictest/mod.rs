@@ -1,9 +1,10 @@
-//! cyclictest: its lines for each thread, each wake-up (`-v`), the histogram (`-h`, `-H`) and JSON (`--json`), of all
-//! versions of rt-tests.
+//! cyclictest, in all versions of rt-tests: the lines for each thread and for each wake-up (`-v`), the histogram (`-h`,
+//! `-H`), and JSON (`--json`).
 //!
 //! Results are comparable only if CPUs were in the same idle state. If cyclictest reports that it set
 //! `/dev/cpu_dma_latency` to 0, real-time threads, which have no timer slack, ran under the conditions that linespeed
-//! calls `tuned`. Ordinary threads kept their slack of 50 µs, which is neither `tuned` nor `as-is`, but `awake`.
+//! calls `tuned`. Ordinary threads kept their slack of 50 µs, so their conditions are neither `tuned` nor `as-is`, but
+//! `awake`.
 
 mod figures;
 mod json;
@@ -72,7 +73,8 @@ fn thread(line: Line) -> Option<Thread> {
         cpu: None,
         line: line.into(),
     };
-    // An impossible value means that part of the line was lost. A unit would change the last value.
+    // An impossible value means that part of the line is missing. A unit attached to the last value would change its
+    // meaning.
     let between = |value: f64| thread.min as f64 <= value && value <= thread.max as f64;
     let ordered = between(thread.average) && thread.act.is_none_or(|act| between(act as f64));
     let priority = thread.priority.is_some_and(|priority| priority <= 99);
@@ -111,7 +113,7 @@ impl CyclicReader {
     /// `# Min Latencies: 00062 00055`
     fn totals(&mut self, text: &str) -> Option<()> {
         let (label, rest) = scan::pair(text.trim_start_matches(['#', ' ']))?;
-        // Numbers have at least five digits; more digits indicate two numbers without a blank between them.
+        // Numbers have at least five digits; more digits indicate two numbers without a space between them.
         let whole = |word: &str| parse_whole(word).filter(|_| (5..10).contains(&word.len()));
         let ends = &mut self.seen.histogram.ends;
         let Some(at) = ENDS.iter().position(|end| *end == label) else {
@@ -124,8 +126,8 @@ impl CyclicReader {
 
     /// `000058 000003    000004`
     fn row(&mut self, line: Line) -> Option<()> {
-        // Numbers are padded with zeros to six digits: a longer one that begins with zeros is two numbers without a
-        // blank between them.
+        // Numbers are padded with zeros to six digits: a longer number that begins with zeros is two numbers without a
+        // space between them.
         let whole =
             |word: &str| parse_whole(word).filter(|_| word.len() <= LEAST_DIGITS || !word.starts_with('0'));
         let (first, counts) = line.text.trim().split_once([' ', '\t'])?;
@@ -142,7 +144,7 @@ impl CyclicReader {
         Some(())
     }
 
-    /// Whether results were read; a new header then begins another output.
+    /// Whether results have been read, in which case a new header begins another output.
     fn begun(&self) -> bool {
         !self.seen.threads.is_empty()
             || !self.seen.histogram.columns.is_empty()
@@ -157,7 +159,7 @@ impl Reader for CyclicReader {
             return self.json.take(line, line.text, "\"\"");
         }
         if !self.begun() && (text == "{" || scan::begins(text, JSON)) {
-            // The first lines of the JSON may precede the opened output.
+            // The output may begin below the line with the opening brace.
             return self.json.take(line, &format!("{{{}", text.trim_start_matches('{')), "\"\"");
         }
         // In most long outputs, nearly every line is a row of the histogram.

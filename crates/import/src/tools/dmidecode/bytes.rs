@@ -11,13 +11,14 @@ use crate::reading::*;
 /// Maximum size of a table; real tables have at most about 100 KiB.
 const LONGEST_DUMP: usize = 4 << 20;
 
-/// Whether these bytes are the beginning of a table: one written by `dmidecode --dump-bin`, or a copy of the kernel's `tables/DMI`.
+/// Whether these bytes are the beginning of a table, which may be written by `dmidecode --dump-bin` or copied from the kernel's
+/// `tables/DMI`.
 pub(crate) fn is_dump(bytes: &[u8]) -> bool {
     bytes.starts_with(b"_SM3_") || bytes.starts_with(b"_SM_") || is_bare(bytes)
 }
 
-/// Whether these bytes begin with the firmware structure and its length (DSP0134, 7.1), or with any short structure with the first handle. Text
-/// does not contain such control characters and zeros.
+/// Whether these bytes begin with the firmware structure and its length (DSP0134, 7.1), or with any short structure that has the
+/// first handle. Text does not contain such control characters and zeros.
 fn is_bare(bytes: &[u8]) -> bool {
     matches!(bytes, [0, 0x12..=0x1f, ..] | [_, 4..=0x1f, 0, 0, ..])
 }
@@ -33,7 +34,7 @@ pub(crate) fn dump(bytes: &[u8], sink: &mut Sink) {
     }
 }
 
-/// Transfers the content of a table to the machine; devices may have separate origins.
+/// Adds the content of a table to the machine. Each device may have its own origin.
 fn read(table: Vec<u8>, devices: &[Origin], origin: &Origin, sink: &mut Sink) {
     let tables = machine::smbios::read(table);
     if !tables.complete {
@@ -74,7 +75,7 @@ fn read(table: Vec<u8>, devices: &[Origin], origin: &Origin, sink: &mut Sink) {
     }
 }
 
-/// Offsets of the string numbers in the supported structures (DSP0134, 7).
+/// Offsets of the string numbers within the supported structures (DSP0134, 7).
 const STRING_FIELDS: [(u8, &[usize]); 5] = [
     (0, &[0x04, 0x05, 0x08]),
     (1, &[0x04, 0x05, 0x06, 0x07, 0x19, 0x1a]),
@@ -87,14 +88,14 @@ const END: [u8; 6] = [127, 4, 0xfe, 0xff, 0, 0];
 /// Maximum number of bytes on a line.
 const IN_A_LINE: usize = 16;
 
-/// A structure as printed by `-u`: its bytes, then each string in bytes and again as text.
+/// A structure as printed by `-u`: its bytes, then each string, first as bytes and then as text.
 #[derive(Debug, Default)]
 pub(super) struct Raw {
     data: Vec<u8>,
     /// Strings, each with its terminating zero.
     strings: Vec<u8>,
     in_strings: bool,
-    /// The start of the completed string; its text follows.
+    /// The start of the string whose bytes are complete and whose text follows.
     shown: Option<usize>,
     damaged: bool,
 }
@@ -120,7 +121,7 @@ impl Raw {
                 let own = &self.strings[..self.strings.len() - 1];
                 let from = own.iter().rposition(|byte| *byte == 0).map_or(0, |last| last + 1);
                 self.damaged |= from == own.len();
-                // Blank strings have no text line.
+                // For a blank string, no line with text follows.
                 self.shown = Some(from).filter(|_| !printed(&own[from..]).trim().is_empty());
             }
         } else {
@@ -133,7 +134,7 @@ impl Raw {
         let [own_kind, length, low, high, ..] = *self.data.as_slice() else { return None };
         let strings = self.strings.iter().filter(|byte| **byte == 0).count();
         let fields = STRING_FIELDS.iter().find(|(kind, _)| *kind == own_kind).map_or(&[][..], |(_, at)| *at);
-        // If a string is missing, later strings have wrong numbers.
+        // If a string is missing, all later strings have wrong numbers.
         let has_all = fields.iter().filter_map(|at| self.data.get(*at)).all(|at| usize::from(*at) <= strings);
         let whole = u32::from(own_kind) == kind
             && usize::from(length) == self.data.len()

@@ -6,7 +6,7 @@ use record::units::scale_of;
 use super::super::numactl;
 use crate::reading::*;
 
-/// Architectures by the kernel's names.
+/// Architectures, by the names that the kernel uses.
 const ARCHITECTURES: &str =
     "x86_64|aarch64|i686|i586|armv7l|armv6l|armv8l|ppc64le|ppc64|s390x|riscv64|loongarch64|sparc64|mips64";
 
@@ -46,7 +46,7 @@ pub(super) fn value_of(kind: &str, text: &str, command: Option<&Command>) -> Opt
             let digits = text.strip_prefix("0x").unwrap_or(text);
             u64::from_str_radix(digits, 16).ok().map(|value| Some(value.to_string()))
         }
-        // The requested page type; the page size is unknown.
+        // The requested type of page. Its size is unknown.
         "page" => scan::find(&[("MADV_NOHUGEPAGE", "base"), ("MADV_HUGEPAGE", "huge")], text)
             .map(|page| Some(page.to_owned())),
         "khz" => {
@@ -59,7 +59,7 @@ pub(super) fn value_of(kind: &str, text: &str, command: Option<&Command>) -> Opt
         }
         "time" => number(time(text)),
         "clock" => number(seconds(text)),
-        // `0:00.12`, `1:02:03`: hundredths, or whole minutes and seconds; anything else was truncated.
+        // `0:00.12` has hundredths of a second, `1:02:03` has two-digit minutes and seconds; anything else was truncated.
         "gnu-clock" => {
             let (front, last) = text.rsplit_once(':')?;
             number(seconds(text).filter(|_| last.len() == if front.contains(':') { 2 } else { 5 }))
@@ -87,9 +87,8 @@ fn seconds(text: &str) -> Option<f64> {
     })
 }
 
-/// The bytes of a size in MiB that lmbench rounded to five decimals: among all possible values, the one that is a
-/// multiple of the largest power of two.
-/// `Some(None)` for an impossible size.
+/// The number of bytes for a size in MiB that lmbench rounded to five decimals. Of all possible values, this is the multiple of the
+/// largest power of two. `Some(None)` for an impossible size.
 fn mebibytes(text: &str) -> Option<Option<String>> {
     const ROUNDED_BY: f64 = 0.5e-5 * 1_048_576.0;
     text.split_once(['.', ',']).filter(|(_, fraction)| fraction.len() == 5)?;
@@ -113,8 +112,8 @@ fn options_of_free(command: Option<&Command>) -> Option<&str> {
     })
 }
 
-/// Infers the command of a row of `free` from its sizes if the text has no command: only one unit gives a plausible amount of memory. The
-/// kernel counts pages of at least 4 KiB.
+/// If the text contains no command, infers the options of `free` from the sizes in one of its rows: only one unit gives a plausible
+/// amount of memory. The kernel counts pages of at least 4 KiB.
 pub(super) fn assumed_command(row: &str, command: Option<&Command>) -> Option<Command> {
     const ROWS: &str = "Mem|Speicher|内存|Память|Pamięć";
     if !scan::begins(row, ROWS) || options_of_free(command).is_some() {
@@ -132,7 +131,7 @@ pub(super) fn assumed_command(row: &str, command: Option<&Command>) -> Option<Co
     Some(Command { text: format!("free {unit}"), ..Command::default() })
 }
 
-/// KiB of a size printed by `free`: the unit follows the number, or is specified in the command.
+/// KiB for a size printed by `free`: the unit follows the number, or is specified in the command.
 fn memory(text: &str, command: Option<&Command>) -> Option<Option<String>> {
     const UNITS: [&str; 5] = ["B", "K", "M", "G", "T"];
     const LONG: [&str; 5] = ["--bytes", "--ki", "--me", "--gi", "--te"];

@@ -1,5 +1,5 @@
-//! Files of `/sys`, `/proc` and control groups quoted in texts: with the path at the start of each line, below their
-//! path, or below the command that prints them. The same code reads them as on the machine itself.
+//! Files of `/sys`, `/proc` and control groups that a text quotes: with the path at the start of each line, below a line with the
+//! path, or below the command that prints them. They are read by the same code as on a live machine.
 
 mod kinds;
 mod patterns;
@@ -31,12 +31,13 @@ pub(super) const PATTERNS: &[Tool] = &[
     tool::<16>("numactl --show"),
 ];
 
-/// Files quoted in an output, each with its first line; and the CPU lines read so far.
+/// The files quoted in an output, each with its first line, and the lines about CPUs that were read so far.
 #[derive(Debug, Default)]
 struct Found(BTreeMap<String, (String, PendingLine)>, HashSet<String>);
 
 impl Found {
-    /// Adds a line of a file. A path that ends in `+` appends a line; one that ends in `=` adds another CPU's value, if it differs.
+    /// Adds a line of a file. If the path ends in `+`, the line is appended. If the path ends in `=`, the line is the value of
+    /// another CPU, which is added if it differs.
     fn add(&mut self, path: &str, text: &str, line: Line) {
         let (path, same) = path.strip_suffix('=').map_or((path, false), |path| (path, true));
         let (path, further) = path.strip_suffix('+').map_or((path, same), |path| (path, true));
@@ -72,7 +73,7 @@ impl Found {
         lists
     }
 
-    /// Whether a line is from another machine or from a later time: it repeats a CPU or the memory, or has another
+    /// Whether a line is from another machine or from a later time, because it repeats a CPU or the memory, or names another
     /// processor.
     fn is_other(&self, path: &str, line: &str) -> bool {
         let Some((known, _)) = self.0.get(path) else { return false };
@@ -100,8 +101,7 @@ impl Found {
                 }
                 continue;
             }
-            // The first two groups of flags contain `lm` or at least `pni`: a list without both
-            // was truncated.
+            // The first two groups of flags contain `lm`, or at least `pni`, so a list without both was truncated.
             let is_cut = |line: &str| {
                 line.starts_with("flags")
                     && !line.split(' ').any(|flag| scan::is_one_of(flag, "lm|pni|constant_tsc"))
@@ -109,7 +109,7 @@ impl Found {
             if path == "/proc/cpuinfo" && text.lines().any(is_cut) {
                 text = text.lines().filter(|line| !is_cut(line)).flat_map(|line| [line, "\n"]).collect();
             }
-            // In version 1 of control groups, times are in nanoseconds.
+            // In cgroup v1, times are in nanoseconds.
             let path = match path == OWN_TIMES && text.contains("throttled_time") {
                 true => path.replace("/cpu.stat", "/cpu/cpu.stat"),
                 false => path,
@@ -123,7 +123,8 @@ impl Found {
                 sink.add_file(path, text, line.line());
                 continue;
             };
-            // For files of all CPUs in name order, the value of each CPU is known only if all values are the same.
+            // The files of all CPUs were printed in the order of their names, so the value of each CPU is known only if all values
+            // are the same.
             let mut values = text.lines();
             let first = values.next().unwrap_or_default();
             if values.all(|value| value == first) {
@@ -135,7 +136,7 @@ impl Found {
     }
 }
 
-/// The times of a control group, unless a path is given.
+/// The file to which the times of a control group are assigned if no path is given.
 const OWN_TIMES: &str = "/sys/fs/cgroup/cpu.stat";
 
 /// Files with more than one line.
@@ -164,9 +165,9 @@ fn is_line_of(path: &str, text: &str) -> bool {
     }
 }
 
-/// The full path of a file, if inspection could read it.
+/// The full path of a file, if it is one that an inspection may read.
 fn absolute(word: &str) -> Option<String> {
-    // Hierarchies of control groups version 1 have two names.
+    // The directory of a cgroup v1 hierarchy has two names.
     let word = &word
         .replace("/clocksource*/", "/clocksource0/")
         .replace("/cpu,cpuacct/", "/cpu/")
@@ -192,9 +193,8 @@ fn absolute(word: &str) -> Option<String> {
     folder.filter(|_| !word.contains(['*', '?', '[', '{', '$'])).map(|folder| format!("{folder}{word}"))
 }
 
-/// The file specified in a line:
-/// `path:value` from grep, `path = value`, `kernel.name = value` from sysctl, only a path, or
-/// a path between arrows, as printed by `head` above several files. `folder` is the directory of names without a path.
+/// The file specified in a line: `path:value` from grep, `path = value`, `kernel.name = value` from sysctl, a path alone, or a path
+/// between arrows, as `head` prints above each of several files. `folder` is the directory for names without a path.
 fn stated<'t>(text: &'t str, folder: &str) -> Option<(String, Option<&'t str>)> {
     let text = text.trim();
     if let Some(path) = text.strip_prefix("==> ").and_then(|rest| rest.strip_suffix(" <==")) {
@@ -213,7 +213,7 @@ fn stated<'t>(text: &'t str, folder: &str) -> Option<(String, Option<&'t str>)> 
     let whole = absolute_from(folder, path)?;
     match value {
         "" if rest.is_empty() || rest == ":" => path.contains('/').then_some((whole, None)),
-        // Several words are accepted only after a separator: otherwise, the line is prose.
+        // Several words are accepted only after a separator; otherwise, the line is prose.
         value if marked || !value.contains(' ') => Some((whole, Some(value))),
         _ => None,
     }
@@ -251,7 +251,7 @@ fn absolute_from(folder: &str, word: &str) -> Option<String> {
     }
 }
 
-/// The directory, as specified in the command, of files printed with their names.
+/// The directory specified in a command that prints the names of files before their contents.
 fn named_from(command: Option<&Command>) -> String {
     let names = |command: &&Command| ["grep", "head", "tail"].iter().any(|name| command.text.contains(name));
     let folder = command.filter(names).map(|command| folder_after(&command.folder, &command.text));
@@ -316,7 +316,7 @@ fn asked(command: &Command) -> VecDeque<String> {
     if stages.all(is_kept) { paths } else { VecDeque::new() }
 }
 
-/// The file of a line that identifies its file regardless of the lines above.
+/// The file to which a line belongs, if the line alone identifies it.
 fn self_described(text: &str) -> Option<&'static str> {
     let text = text.trim();
     let (key, value) = text.split_once([':', ' ', '\t']).unwrap_or((text, ""));
@@ -353,7 +353,7 @@ pub(super) const FILES: Tool = Tool {
 
 #[derive(Default)]
 struct FilesReader {
-    /// Files whose content is still expected.
+    /// Files whose contents have not yet been read.
     asked: VecDeque<String>,
     /// The directory for names without a path.
     folder: String,
@@ -386,7 +386,7 @@ impl Reader for FilesReader {
         let path = self.current.take().or_else(|| self.asked.pop_front());
         let path = path.or_else(|| self_described(text).map(str::to_owned));
         let Some(path) = path else { return Fit::Over };
-        // CPUs may have been omitted.
+        // An ellipsis means that CPUs may have been omitted.
         if scan::is_elision(text) {
             self.found.add(&path, "processor : left out", line);
             return Fit::Taken;

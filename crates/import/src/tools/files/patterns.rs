@@ -15,14 +15,14 @@ use crate::reading::*;
 /// The longest line that is matched with patterns, in bytes.
 const LONGEST: usize = 1000;
 
-/// One pattern of a line.
+/// The pattern of a line.
 struct Pattern {
     opens: bool,
     counts: bool,
     /// Words that the command must contain or, after `!`, must not contain; empty if no command is required.
     command: Vec<&'static str>,
     parts: Vec<Part>,
-    /// The first byte of such lines, if it is the same for all.
+    /// The first byte of matching lines, if it is the same for all of them.
     first: Option<u8>,
     /// The longest literal word in the pattern; lines without it cannot match.
     word: &'static str,
@@ -33,11 +33,11 @@ struct Pattern {
 
 enum Part {
     Words(&'static str),
-    /// A name, whether it occurs once in an output, and the kind of its value.
+    /// A placeholder's name, whether its value occurs only once in an output, and the kind of its value.
     Take(&'static str, bool, &'static str),
 }
 
-/// A result of a metric: the words of a published result, with placeholders.
+/// A result for a metric: the words of a published result, with placeholders.
 struct Figure {
     metric: &'static Definition,
     words: Vec<String>,
@@ -51,7 +51,7 @@ struct Known {
     patterns: Vec<Pattern>,
     /// Possible first bytes of a first line without a command; empty if any byte is possible.
     starts: Vec<u8>,
-    /// The results made at the end of an output.
+    /// The results computed at the end of an output.
     figures: Vec<Figure>,
 }
 
@@ -81,7 +81,7 @@ fn all() -> &'static [Known] {
     })
 }
 
-/// Whether a line begins a tool.
+/// Whether a line of `patterns.txt` begins the patterns of a tool.
 fn is_name(line: &str) -> bool {
     line.starts_with('[') && line.ends_with(']')
 }
@@ -172,7 +172,7 @@ impl Pattern {
     }
 }
 
-/// Whether the parts match all of `text`, with exactly one blank per blank; adds the values to `values`.
+/// Whether the parts match all of `text`, with exactly one space for each space; adds the values to `values`.
 fn take(parts: &[Part], text: &str, command: Option<&Command>, values: &mut Values) -> bool {
     let Some((first, rest)) = parts.split_first() else { return text.is_empty() };
     let (name, kind) = match first {
@@ -185,7 +185,7 @@ fn take(parts: &[Part], text: &str, command: Option<&Command>, values: &mut Valu
         Some(Part::Words(words)) => text.match_indices(words).map(|(at, _)| at).collect(),
         _ => vec![text.len()],
     };
-    // A part that accepts any text matches as much as possible.
+    // A part that accepts any text matches as much text as possible.
     if matches!(kind, "r" | "command") {
         ends.reverse();
     }
@@ -194,7 +194,7 @@ fn take(parts: &[Part], text: &str, command: Option<&Command>, values: &mut Valu
         let fits = take(rest, &text[end..], command, values);
         if fits && !name.is_empty() {
             values.insert(name, value);
-            // The command line also contains the wrapper.
+            // The command line may begin with a wrapper program.
             if kind == "command"
                 && let Some(under) = record::command_line::conditions(&text[..end])
             {
@@ -212,9 +212,8 @@ impl Figure {
         Some(Self { metric: metrics::find(metric)?, words: published::split_words(words).ok()? })
     }
 
-    /// The words with their values; a word whose placeholder has no value is
-    /// omitted. `None` without the main value, and an error if the value
-    /// of a placeholder is incomplete.
+    /// The words with their values filled in, without the words whose placeholder has no value. `None` if the main value is missing; an
+    /// error if a placeholder's value is incomplete.
     fn fill(&self, values: &Values) -> Option<Result<Vec<String>, ()>> {
         let mut words = Vec::new();
         for word in &self.words {
@@ -237,7 +236,7 @@ impl Figure {
         Some(Ok(words))
     }
 
-    /// The name of its value.
+    /// The name of the placeholder for the main value.
     fn value(&self) -> &str {
         self.words.first().and_then(|word| place(word)).map_or("", |(_, name, _)| name)
     }
@@ -277,10 +276,10 @@ fn bits_of(value: &str, (high, low): (&str, &str)) -> Option<u64> {
     Some(value.parse::<u64>().ok()? >> low & ((1_u64 << (high - low + 1)) - 1))
 }
 
-/// Labels from the command line above.
+/// Labels derived from the command line above the output.
 fn of_command(command: Option<&Command>, programs: &[&str]) -> Values {
     let line = match programs {
-        // Without one of these words, the line is prose.
+        // A line that cannot be a command is prose.
         [] => command
             .filter(|command| prompts::may_be_command(&command.text))
             .map(|command| CommandLine::read(&command.text)),
@@ -305,7 +304,7 @@ fn of_command(command: Option<&Command>, programs: &[&str]) -> Values {
     known.into_iter().filter_map(|(name, value)| Some((name, Some(value?)))).collect()
 }
 
-/// The tool whose patterns are at this index.
+/// The tool whose patterns have this index.
 pub(crate) const fn tool<const AT: usize>(name: &'static str) -> Tool {
     Tool {
         name,
@@ -346,7 +345,7 @@ struct PatternReader {
     found: Found,
     /// The origins of values that may occur only once.
     seen: BTreeMap<&'static str, PendingLine>,
-    /// Results of this output, by metric and labels.
+    /// The results of this output, by metric and labels.
     made: HashSet<String>,
 }
 
@@ -389,7 +388,7 @@ impl Reader for PatternReader {
             return Fit::Over;
         }
         self.seen.extend(pattern.once().map(|name| (name, line.into())));
-        // The header or a CPU occurs for the second time.
+        // The header or a CPU occurs a second time.
         let cpu = values.get("cpu").cloned().flatten();
         let begins = pattern.opens && (cpu.is_some() || matches!(pattern.parts[..], [Part::Words(_)]));
         if begins && pattern.figures.is_empty() && !self.made.insert(format!("{pattern:p} {cpu:?}")) {

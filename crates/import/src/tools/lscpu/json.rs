@@ -1,4 +1,4 @@
-//! `lscpu --json`: a list of field and data, nested in newer versions.
+//! `lscpu --json`: a list of entries, each with a field and its data, nested in newer versions.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::labels::find_label;
 use super::values::List;
 use crate::reading::*;
 
-/// Deepest nesting that is followed; lscpu has two levels.
+/// Maximum nesting depth that is read; lscpu uses two levels.
 const DEEPEST: usize = 8;
 
 /// lscpu's JSON.
@@ -16,7 +16,7 @@ pub(crate) const LSCPU_JSON: Tool = Tool {
     reader: |_| Box::new(JsonReader(Document::default())),
 };
 
-/// The list that begins on a line: `"lscpu": [`.
+/// The list that begins on a line such as `"lscpu": [`.
 fn begun(text: &str) -> Option<&str> {
     let rest = text.trim_start_matches(['{', ' ', '\t']).strip_prefix("\"lscpu\"")?;
     Some(rest.trim_start().strip_prefix(':')?.trim_start()).filter(|list| list.starts_with('['))

@@ -26,7 +26,7 @@ pub(super) fn form_of(key: &str) -> Option<[&'static str; 3]> {
     form.split(' ').collect::<Vec<_>>().try_into().ok()
 }
 
-/// The meaning of a label, with the number or name in it.
+/// The meaning of a label, and the number or name that the label contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Label<'a> {
     /// The value's key: one of [`key`].
@@ -42,7 +42,7 @@ pub(super) struct Label<'a> {
 struct Index {
     /// Labels without a variable part; the first match is used.
     exact: HashMap<&'static str, &'static str>,
-    /// The text before and after the variable part; labels that begin with it come last.
+    /// The text before and after the variable part. Labels that begin with the variable part come last.
     patterns: Vec<(&'static str, &'static str, &'static str)>,
 }
 
@@ -96,7 +96,7 @@ pub(super) fn split_label(line: &str) -> Option<(Label<'_>, &str)> {
     Some((find_label(name)?, value.trim()))
 }
 
-/// The meaning of a word for on or off in the translations.
+/// The meaning of a translated word for on or off.
 pub(super) fn is_on(word: &str) -> Option<bool> {
     match *index().exact.get(word)? {
         "is_enabled" => Some(true),

@@ -21,7 +21,7 @@ pub(super) const LSCPU: Tool = Tool {
     reader: |command| Box::new(ListReader { asked: is_asked(command), ..ListReader::default() }),
 };
 
-/// Whether a cell of a table is one of its labels, and no column of another table.
+/// Whether a cell of a table is a label of lscpu, and not the header of a column in another tool's table.
 pub(crate) fn is_label(cell: &str) -> bool {
     labels::find_label(cell.trim_end_matches(':')).is_some() && !scan::is_one_of(cell, super::columns::IDS)
 }
@@ -32,7 +32,8 @@ fn is_asked(command: Option<&Command>) -> bool {
 
 fn opens(line: Line, command: Option<&Command>) -> bool {
     let Some((label, value)) = split_label(line.text) else { return false };
-    // Other tools also print these labels: the kernel and inxi print the first, likwid-topology the others.
+    // Other programs also print these labels: the kernel and inxi print the first, and likwid-topology prints the
+    // others.
     let loose = scan::is_one_of(label.text, "CPU|Cores per socket|Threads per core");
     match label.key {
         key::ARCHITECTURE if !loose => values::is_architecture(value),
@@ -53,7 +54,8 @@ struct ListReader {
     flags: bool,
     /// Whether the command line above is an lscpu command.
     asked: bool,
-    /// A first line with an architecture, until another line follows, because package managers also print such a line.
+    /// A first line that contains only an architecture. It is held until another line follows, because package
+    /// managers also print such a line.
     first: Option<PendingLine>,
 }
 
@@ -72,7 +74,7 @@ impl Reader for ListReader {
         if label.text == "CPU" && !value.bytes().all(|b| b.is_ascii_digit()) {
             return Fit::Between;
         }
-        // A second list begins: another machine, or the same one later.
+        // A second list begins, for another machine or for the same machine at a later time.
         if label.key == key::ARCHITECTURE {
             if self.first.is_some() || self.list.output.machine.get(key::ARCHITECTURE).is_some() {
                 return Fit::Over;

@@ -38,7 +38,7 @@ pub(crate) const LSCPU_CACHES: Tool = Tool {
     reader: |_| Box::new(Table { form: Form::Caches, columns: Vec::new() }),
 };
 
-/// A column in lower case, and its position in the head, in bytes.
+/// The name of a column in lower case, and its position in the header, in bytes.
 type Column = (Range<usize>, String);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -87,13 +87,13 @@ impl Form {
             Form::Parsable => text.split(',').map(|cell| (0..0, cell.trim())).collect(),
             Form::Extended | Form::Caches => places(text).collect(),
         };
-        // A model's name has blanks.
+        // A model name contains spaces.
         let named = columns.iter().position(|(_, column)| column == "modelname");
         if let (Some(at), Some(more)) = (named, cells.len().checked_sub(columns.len())) {
             cells.drain(at..at + more);
         }
-        // Arm kernels report no partitions of a line: in such rows, every other cell is aligned with the start or end
-        // of its column.
+        // Arm kernels do not report the partitions of a cache line. In rows without that cell, each of the other cells is
+        // aligned with the start or the end of its column.
         let whole = cells.len() == columns.len();
         let mut left = columns.iter();
         let mut column = |place: &Range<usize>| {
@@ -147,8 +147,8 @@ fn find<'a>(cells: &[(&str, &'a str)], name: &str) -> Option<&'a str> {
     cells.iter().find(|(column, _)| *column == name).map(|(_, cell)| *cell)
 }
 
-/// Reads the row of a CPU, by column names in lower case; returns whether the row is
-/// valid. `of_all`: the table also has offline CPUs.
+/// Reads the row of a CPU, by column names in lower case; returns whether the row is valid. `of_all` means that the table
+/// also lists offline CPUs.
 fn take_cpu(cells: &[(&str, &str)], of_all: bool, line: Line, sink: &mut Sink) -> bool {
     let number = |name: &str| find(cells, name)?.parse::<u32>().ok();
     let Some(cpu) = number("cpu").filter(|cpu| *cpu <= record::cpu_list::MAX_CPU) else { return false };

@@ -18,20 +18,20 @@ pub(super) fn is_architecture(value: &str) -> bool {
     scan::is_one_of(word, KNOWN) || word.starts_with("armv")
 }
 
-/// One output's values in reading order.
+/// The values of one output, in the order in which they were read.
 #[derive(Default)]
 pub(super) struct List {
     pub(super) output: Lscpu,
     /// Whether there are any values.
     pub(super) begun: bool,
-    /// Whether the current kind of core has counts, plausible or not.
+    /// Whether counts of the current kind of core have been read, plausible or not.
     counted: bool,
     /// Whether the output shows CPU lists as masks (`--hex`), which are not supported.
     masks: bool,
 }
 
 impl List {
-    /// Handles two values of a property that occurs only once in a machine: another list begins here.
+    /// Handles a second, different value of a property that a machine has only once: another list begins here.
     fn part_where(&mut self, differs: bool, sink: &mut Sink) {
         if differs {
             sink.draft.facts.lscpu.push(std::mem::take(&mut self.output));
@@ -59,7 +59,7 @@ impl List {
         self.begun |= !none;
         self.masks |= label.key.ends_with("_mask");
         let result = match label.key {
-            // Another kind of core, which the kernel cannot name.
+            // Another kind of core, for which the kernel knows no name.
             key::MODEL_NAME if value == "-" && self.counted => {
                 let before = usize::from(self.output.kinds.is_empty());
                 self.output.kinds.resize_with(self.output.kinds.len() + before + 1, Values::default);
@@ -92,14 +92,14 @@ impl List {
         }
     }
 
-    /// Adds a value of the machine or of the current kind of core. `once`: a list contains it only once per machine, so a different value
-    /// begins another list.
+    /// Adds a value of the machine or of the current kind of core. `once` means that a list contains the value only once per machine, so
+    /// that a different value begins another list.
     fn put(&mut self, key: &'static str, of_kind: bool, once: bool, fact: Fact<String>, sink: &mut Sink) {
         let kind = self.output.kinds.last();
         let known = if of_kind { kind } else { Some(&self.output.machine) };
         let known = known.and_then(|values| values.get(key));
         let differs = known.is_some_and(|known| known.value != fact.value);
-        // Another kind of core begins with a name after counts; on x86 machines, all kinds have the same name.
+        // A name that follows counts begins another kind of core. On x86 machines, all kinds have the same name.
         let named = key == key::MODEL_NAME && (known.is_some() || self.output.kinds.len() > 1);
         let counted = named && self.counted;
         let is_x86 = self.output.machine.text(key::ARCHITECTURE) == Some("x86_64");
@@ -118,7 +118,7 @@ impl List {
         let Ok(node) = part.parse::<u32>() else { return Ok(()) };
         let path = format!("machine.nodes[{node}].cpus");
         let none = value.is_empty() || value == "-";
-        // If the line of all CPUs is lost, a single number may be a mask.
+        // If the line that lists all CPUs is missing, a single number may be a mask.
         let number = value.bytes().all(|b| b.is_ascii_hexdigit()) && value != "0";
         if !none && (self.masks || number && self.output.machine.get(key::ONLINE).is_none()) {
             return Err((path, format!("{value:.60} may be a CPU mask; only CPU lists are supported")));
@@ -133,8 +133,8 @@ impl List {
         Ok(())
     }
 
-    /// One kind of cache. Before version 2.34 lscpu printed the size of one cache (`32K`), until 2.36 the sum of all (`1.5 MiB`), and since then
-    /// the sum and the number of caches.
+    /// One kind of cache. Before version 2.34, lscpu printed the size of one cache (`32K`). Until 2.36, it printed the sum over all
+    /// caches (`1.5 MiB`), and since then, the sum and the number of caches.
     fn cache(&mut self, name: &str, value: &str, line: Line, sink: &mut Sink) -> Result<(), Why> {
         let path = format!("machine.caches.{name}");
         let printed = value.split_once('(').map(|(_, behind)| behind.split(' ').next().unwrap_or_default());
@@ -144,7 +144,8 @@ impl List {
         let is_counted = if printed.is_some() { instances.is_some() } else { unit.is_some() };
         let size = Printed::read(value).filter(|_| is_counted).zip(facts::parse_cache_name(name));
         let Some((size, cache)) = size else {
-            // Without a unit and a number of instances (old `--bytes`), one size cannot be distinguished from the sum.
+            // If the unit and the number of instances are missing (old `--bytes`), the size of one cache cannot be distinguished from the
+            // sum.
             return Err((path, format!("{value:.60} may be the size of one cache or of all caches")));
         };
         let sum = printed.is_none() && unit.is_some_and(|(_, iec)| iec);

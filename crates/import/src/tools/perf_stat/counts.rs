@@ -1,4 +1,4 @@
-//! Combines the counters of one output: totals over intervals and groups of CPUs, instructions per cycle, the clock.
+//! Combines the counters of one output into totals over intervals and groups of CPUs, instructions per cycle, and the clock.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,8 +10,8 @@ use crate::reading::*;
 const SAME: &str = "cpu-cycles=cycles|branch-instructions=branches|cs=context-switches|migrations=cpu-migrations|\
     faults=page-faults|idle-cycles-frontend=stalled-cycles-frontend|idle-cycles-backend=stalled-cycles-backend";
 
-/// Counts of an event in several groups are doubtful if they differ by more than this share, because each is
-/// extrapolated from a different time.
+/// If an event was counted in several groups, its counts are doubtful if they differ by more than this share, because each count is
+/// extrapolated from a different part of the run.
 const MOST_APART: f64 = 0.1;
 
 /// An event and its counting mode.
@@ -21,11 +21,11 @@ struct Event {
     unit: String,
     /// The name in records.
     name: String,
-    /// `u` of `cycles:u`; only letters that select a mode.
+    /// `u` of `cycles:u`; contains only letters that select a mode.
     mode: String,
 }
 
-/// One event of one part of the machine.
+/// One event in one part of the machine.
 #[derive(Clone, Debug, Default)]
 struct Slot {
     line: PendingLine,
@@ -33,20 +33,20 @@ struct Slot {
     part: Part,
     /// Whether any line of the event has a count.
     counted: bool,
-    /// The total before the last value.
+    /// The total over the intervals before the last one.
     before: f64,
     /// Count since the start of the last interval; with several groups of events, the count with the longest counting
     /// time.
     last: Estimate,
-    /// Difference between the counts of the groups, as a share.
+    /// Relative difference between the counts of the groups.
     apart: f64,
-    /// Number of intervals with a line for this event, counted or not, and the time of the last.
+    /// Number of intervals that have a line for this event, counted or not, and the time of the last such interval.
     seen: (u64, Option<f64>),
-    /// Intervals with a count.
+    /// Number of intervals in which the event was counted.
     intervals: u64,
-    /// The groups of CPUs that are summed.
+    /// The groups of CPUs whose counts are summed.
     sum_of: Vec<String>,
-    /// The smallest counting share before the last value.
+    /// The smallest counting share in the intervals before the last one.
     least: Option<f64>,
     impossible: bool,
     spread: Option<f64>,
@@ -55,7 +55,7 @@ struct Slot {
     unit: &'static str,
 }
 
-/// One line's count of an event.
+/// The count of an event from one line.
 #[derive(Clone, Debug, Default)]
 struct Estimate {
     value: f64,
@@ -70,7 +70,7 @@ pub(super) struct Counts {
     /// The events in the order of their first lines.
     slots: Vec<Slot>,
     places: HashMap<(Part, Event), usize>,
-    /// The counter of the last line, for the line below it.
+    /// The counter on the previous line, to which the next line may refer.
     last: Option<usize>,
 }
 
@@ -157,12 +157,12 @@ impl Counts {
         true
     }
 
-    /// Called after a line that is not a counter line: further lines do not belong to the counter above.
+    /// Called after a line that is not a counter line: the lines that follow do not belong to the counter above it.
     pub(super) fn leave(&mut self) {
         self.last = None;
     }
 
-    /// Reads the line below the line of a counter.
+    /// Reads the line below a counter's line.
     pub(super) fn go_on(&mut self, further: &Counter, line: Line, sink: &mut Sink) {
         if let Some(slot) = self.last.and_then(|at| self.slots.get_mut(at)).filter(|slot| slot.counted) {
             slot.tail(further, line, sink);
@@ -229,7 +229,7 @@ fn with_sums(slots: Vec<Slot>) -> Vec<Slot> {
     sums.into_values().chain(slots).collect()
 }
 
-/// The smaller of the known values.
+/// The smaller of two values, either of which may be unknown.
 fn least(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     one.into_iter().chain(other).reduce(f64::min)
 }
@@ -248,7 +248,7 @@ impl Slot {
         }
         self.tail(counter, line, sink);
         if again {
-            // Another group's count of the same event, not an additional count.
+            // This is another group's count of the same event in the same interval, not an additional count.
             let apart = (self.last.value - former.value).abs() / former.value.max(self.last.value).max(1.0);
             self.apart = self.apart.max(apart);
             if self.last.coverage.unwrap_or(1.0) <= former.coverage.unwrap_or(1.0) {
@@ -268,10 +268,10 @@ impl Slot {
         least(self.least, self.last.coverage)
     }
 
-    /// The text after a count: the counting share, and for instructions their number per cycle.
+    /// Reads the text after a count: the counting share and, for instructions, their number per cycle.
     fn tail(&mut self, counter: &Counter, line: Line, sink: &mut Sink) {
         match counter.percent {
-            // Rounding of the two times may give slightly more than 100 %.
+            // Because the two times are rounded, their ratio may be slightly more than 100 %.
             Some(share) if (0.0..=100.5).contains(&share) => {
                 self.last.coverage = Some((share / 100.0).min(1.0))
             }
@@ -297,7 +297,7 @@ impl Slot {
         self.total() == 0.0 && (never || scan::is_one_of(&self.event.name, "cycles|instructions"))
     }
 
-    /// The counted event, in any mode.
+    /// The counted event, regardless of its mode.
     fn of(&self) -> (&Part, &str, &str) {
         (&self.part, &self.event.unit, &self.event.name)
     }
@@ -349,7 +349,7 @@ fn with_run(mut m: Measurement, run: &Run) -> Measurement {
         .with_known_detail(detail::ATTACHED_TO, run.attached.as_deref())
 }
 
-/// Instructions per cycle from the two counts; the value printed by perf must agree. This metric has no label for a thread.
+/// Instructions per cycle from the two counts. The value that perf prints must agree. This metric has no thread label.
 fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
     let kind = instructions.event.unit.as_str();
     let nobodys = !kind.is_empty() && run.workload.is_none() && !run.system;
@@ -363,7 +363,7 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
         return sink.withhold(metrics::CORE_IPC, why, line);
     }
     let value = instructions.total() / cycles.total();
-    // With intervals, the printed value covers only the last one.
+    // If perf printed intervals, its value covers only the last one.
     let stated = instructions.stated_ipc.filter(|_| instructions.intervals <= 1);
     let place = instructions
         .place(run)
@@ -402,7 +402,8 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
     sink.add_figure(with_run(m, run), line);
 }
 
-/// The clock while the command ran: its cycles divided by its CPU time. Undefined for a whole machine, because its CPUs may be idle.
+/// The clock while the command ran: its cycles divided by its CPU time. It is undefined if the whole machine was counted, because
+/// CPUs may have been idle.
 fn clocks(cycles: &Slot, clock: &Slot, run: &Run, sink: &mut Sink) {
     if run.system || run.unknown || clock.total() <= 0.0 || cycles.impossible {
         return;

@@ -1,7 +1,7 @@
 //! `perf stat -x SEPARATOR` and `perf stat -j`: one counter per line, in fields or as a JSON object.
 //!
-//! Fields, those in brackets only with the options that add them (perf-stat(1), "CSV FORMAT"):
-//! `[interval] [CPU0 | S0,2 | comm-123] value unit event [variance] run-time percentage [metric metric-unit]`.
+//! The fields are as follows; fields in brackets are printed only with certain options (perf-stat(1), "CSV FORMAT"): `[interval] [CPU0 |
+//! S0,2 | comm-123] value unit event [variance] run-time percentage [metric metric-unit]`.
 
 use regex_lite::Regex;
 use serde_json::Value;
@@ -12,10 +12,10 @@ use crate::reading::*;
 /// Separators recognized without the command line; `-x` also allows others.
 pub(super) const USUAL: &[char] = &[',', ';', '|', '\t', ':', '^'];
 
-/// Smallest number of fields in a line without options that shorten it.
+/// Minimum number of fields in a line, unless an option shortens it.
 const LEAST_FIELDS: usize = 5;
 
-/// Reads a line of fields. Without a known separator the line must be unambiguous.
+/// Reads a line of fields. If the separator is unknown, the line must be unambiguous.
 pub(super) fn fields(text: &str, separator: Option<&str>) -> Option<Counter> {
     if let Some(separator) = separator {
         return split(text, separator, false);
@@ -79,8 +79,8 @@ fn split(text: &str, separator: &str, strict: bool) -> Option<Counter> {
     Some(counter)
 }
 
-/// The fields of a line in which the separator is also the decimal mark of the numbers: `140,97,msec,task-clock,140973112,100,00,,…`. The
-/// counting share and a value with a unit then have two decimals.
+/// The fields of a line in which the separator is also the decimal mark of the numbers: `140,97,msec,task-clock,140973112,100,00,,…`. In
+/// that case, the counting share and values with a unit have two decimals.
 fn rejoin(fields: &[&str]) -> Option<Vec<String>> {
     let digits =
         |at: usize| fields.get(at).is_some_and(|f| !f.is_empty() && f.bytes().all(|b| b.is_ascii_digit()));
@@ -113,7 +113,7 @@ pub(super) fn json(text: &str) -> Option<Counter> {
     if !text.starts_with('{') || !text.contains("\"counter-value\"") {
         return None;
     }
-    // Some locales write a comma within its numbers.
+    // In some locales, its numbers contain a decimal comma.
     let comma = || Regex::new(r#"(: *-?\d+),(\d+ *[,}])"#).ok();
     let read = |text: &str| serde_json::from_str(text).ok();
     let object: Value = read(text).or_else(|| read(&comma()?.replace_all(text, "$1.$2")))?;

@@ -17,20 +17,20 @@ use record::command_line::{CommandLine, comparable_name, conditions};
 /// The beginning of an output.
 const HEAD: &str = "Performance counter stats for ";
 
-/// Frequently requested events, which identify the line of a counter if nothing above it does.
+/// Common events, which identify a counter's line if nothing above the line does.
 const KNOWN: &str = "cycles|instructions|branches|task-clock|cpu-clock|cs|faults|migrations|page-faults|context-switches|\
     cpu-migrations|cpu-cycles|ref-cycles|bus-cycles|cache-misses|cache-references|branch-misses|branch-instructions|slots";
 
-/// The properties of a whole run.
+/// The properties of the run.
 #[derive(Debug, Default)]
 struct Run {
-    /// The command, under the name used for comparisons.
+    /// The command, by its name for comparisons.
     workload: Option<String>,
     /// Whether the whole machine was counted.
     system: bool,
-    /// Whether the output does not show what was counted: the whole machine or one process.
+    /// Whether it is unknown what was counted: the whole machine or one process.
     unknown: bool,
-    /// Number of runs of which the results are means.
+    /// Number of runs over which the results are averaged.
     runs: Option<u64>,
     /// The counted CPUs, unless all were counted.
     cpus: Option<String>,
@@ -62,7 +62,7 @@ fn opens(line: Line, command: Option<&Command>) -> bool {
     let named = |counter: &Counter| {
         counter.event.contains("cycles") || counter.event.contains("instructions") || known(counter)
     };
-    // The text before the first separator is one word.
+    // The text before the first separator must be a single word.
     let front = text.trim_start().split(fields::USUAL).next().unwrap_or_default();
     let one_word = front.len() < 64 && !front.contains(' ') || front.starts_with("<not ");
     fields::json(text).is_some()
@@ -83,7 +83,7 @@ struct PrintedTime {
     line: PendingLine,
 }
 
-/// The text after the times of a run.
+/// The text that follows each time of a run.
 const TIMES: [&str; 3] = ["seconds time elapsed", "seconds user", "seconds sys"];
 
 #[derive(Default)]
@@ -141,7 +141,7 @@ impl PerfReader {
         }
     }
 
-    /// Takes the line if it has a time of the run: `0.1017551 +- 0.0000909 seconds time elapsed  ( +-  0.09% )`
+    /// Reads the line if it contains a time of the run: `0.1017551 +- 0.0000909 seconds time elapsed  ( +-  0.09% )`
     fn take_time(&mut self, line: Line) -> Option<()> {
         let (number, rest) = numbers::split_leading(line.text)?;
         let after = match rest.trim().strip_prefix("+-") {
@@ -168,8 +168,8 @@ impl PerfReader {
             .or_else(|| fields::fields(text, None))
     }
 
-    /// The subject of the results: counting a whole machine for a while (`-a sleep 10`) is not a workload, and an attached process is not the
-    /// command that only set the duration.
+    /// Determines what the results describe. Counting the whole machine for a period (`-a sleep 10`) is not a
+    /// workload. If a running process was counted, the command only set the duration.
     fn settle(&mut self) {
         // Output of -x, -j and -I does not contain the command.
         if !self.head && self.command.is_none() {
@@ -243,7 +243,7 @@ impl Reader for PerfReader {
         sink.under = sink.under.take().or(self.under.take());
         std::mem::take(&mut self.counts).into_sink(&self.run, sink);
         std::mem::take(&mut self.shares).into_sink(&self.run, sink);
-        // The time of a command that only sets the duration is not a speed.
+        // If a command only sets the duration, its run time does not show a speed.
         if self.run.attached.is_none()
             && let Some(workload) = self.run.workload.clone()
         {

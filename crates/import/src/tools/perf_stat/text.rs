@@ -11,7 +11,7 @@ use crate::reading::*;
 pub(super) struct Counter {
     /// Seconds since the start, with `-I`.
     pub interval: Option<f64>,
-    /// The counted part, if not everything.
+    /// The counted part of the machine, if not all of it was counted.
     pub part: Part,
     /// The count as printed (a time in its unit); `None` for `<not counted>` and `<not supported>`.
     pub value: Option<f64>,
@@ -41,7 +41,7 @@ pub(super) enum Part {
     Thread(String),
 }
 
-/// A unit of counts as a factor and the unit in records. A task's clock is counted in nanoseconds.
+/// A unit of counts: its factor, and the unit in records. The task clock is counted in nanoseconds.
 pub(super) fn scale(unit: &str) -> Option<(f64, &'static str)> {
     let known = [("perf count", ""), ("perf ns", "ns"), ("perf B", "B"), ("perf J", "J")];
     known.into_iter().find_map(|(of, into)| Some((record::units::scale_of(unit, of)?.1, into)))
@@ -50,7 +50,7 @@ pub(super) fn scale(unit: &str) -> Option<(f64, &'static str)> {
 /// Reads the line of a counter; `None` for any other line.
 pub(super) fn counter(text: &str) -> Option<Counter> {
     let mut counter = Counter::default();
-    // The tail follows the metric or, without a metric, the event.
+    // The tail follows the metric or, if there is no metric, the event.
     let (left, right) = match text.split_once('#') {
         Some((left, right)) => (left, tail(right, &mut counter)),
         None => (tail(text, &mut counter), ""),
@@ -78,7 +78,7 @@ pub(super) fn counter(text: &str) -> Option<Counter> {
     if !is_event(event) || words.count() > 1 || first == "C" {
         return None;
     }
-    // Counts have no fraction, so this is a time without its unit; `msectask-clock` lost the blank after the unit.
+    // Counts have no fraction, so this is a time whose unit is missing; in `msectask-clock`, the space after the unit is missing.
     let timed = !unit.is_empty() || scan::begins(event, "task-clock|cpu-clock");
     let whole = |number| numbers::parse_whole(number).map(|count| count as f64).filter(|_| unit.is_empty());
     let read = |number| whole(number).or_else(|| numbers::parse_decimal(number).filter(|_| timed));
@@ -121,7 +121,7 @@ fn counts(text: &str) -> bool {
     text.trim_start().starts_with(|c: char| c.is_ascii_digit() || c == '<')
 }
 
-/// Seconds of `-I`: nine decimals, and a further column.
+/// The seconds that `-I` prints: nine decimals, followed by another column.
 fn interval(text: &str) -> Option<(f64, &str)> {
     let (number, after) = text.split_once(char::is_whitespace)?;
     let (_, fraction) = number.split_once(['.', ','])?;

@@ -5,14 +5,14 @@
 use super::Run;
 use crate::reading::*;
 
-/// The categories of levels 1 and 2, as named in records. perf prints underscores instead of hyphens, and `tma_` before the name; before 6.3 it
-/// printed blanks and capitals: `Bad Speculation`.
+/// The categories of levels 1 and 2, as named in records. perf prints the names with underscores instead of hyphens, and with the
+/// prefix `tma_`; before 6.3, it printed spaces and capitals: `Bad Speculation`.
 const CATEGORIES: &str = "retiring|bad-speculation|frontend-bound|backend-bound|heavy-operations|light-operations|\
     branch-mispredicts|machine-clears|fetch-latency|fetch-bandwidth|memory-bound|core-bound";
 
 /// The category and the share in a line.
 pub(super) fn share(text: &str) -> Option<(&'static str, f64)> {
-    // In fields without a percent sign: `300000000,,topdown-retiring,1000500000,100.00,30.0,Retiring`.
+    // In fields, there is no percent sign: `300000000,,topdown-retiring,1000500000,100.00,30.0,Retiring`.
     if let Some((_, rest)) = text.split_once("topdown-").filter(|_| !text.contains('%')) {
         let fields: Vec<&str> = rest.split([',', ';']).take(32).collect();
         let [.., figure, name] = fields[..] else { return None };
@@ -76,7 +76,7 @@ pub(super) struct Shares {
 const MOST: usize = 4096;
 
 impl Shares {
-    /// Reads the head or a row of a table; returns whether the line is one of these.
+    /// Reads the header or a row of a table; returns whether the line is one of these.
     pub(super) fn take_table(&mut self, line: Line, sink: &mut Sink) -> bool {
         let text = line.text.trim();
         if let Some(columns) = head(text) {
@@ -109,7 +109,7 @@ impl Shares {
         true
     }
 
-    /// Converts each share to a result. A category with several shares, for intervals or groups of CPUs, has none for the whole run.
+    /// Converts each share to a result. A category listed several times, for intervals or groups of CPUs, has no result for the whole run.
     pub(super) fn into_sink(self, run: &Run, sink: &mut Sink) {
         for (category, share, line) in &self.all {
             if self.all.iter().filter(|(other, ..)| other == category).count() > 1 {

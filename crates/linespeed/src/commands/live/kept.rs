@@ -1,4 +1,4 @@
-//! Saves a recording to the file of `--output`, every minute and at the end.
+//! Saves a recording to the file specified with `--output`, every minute and at the end.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use crate::options::Options;
 use crate::output;
 use crate::redaction::redact_with;
 
-/// The file of a recording.
+/// The file that contains a recording.
 pub struct Kept<'a> {
     options: &'a Options,
     file: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! `linespeed plan`: the best layout of a program on this machine, or on the machine of a record.
+//! `linespeed plan`: finds the best layout of a program on this machine, or on the machine of a record.
 
 mod verify;
 
@@ -16,7 +16,8 @@ use crate::failure::Failure;
 use crate::options::{Options, Plan};
 use crate::{files, output, sources};
 
-/// Maximum number of quick runs read for a plan: newer quick runs must not hide a normal run, which takes precedence.
+/// Maximum number of quick runs that are read for a plan. A normal run takes precedence, even if newer quick runs
+/// exist.
 const MOST_QUICK: usize = 10;
 
 /// Prints the plan.
@@ -53,7 +54,7 @@ pub fn run(options: &Options, plan: &Plan) -> Result<u8, Failure> {
     hand_out(options, &forms.with_json(|| record::json::write_text(&made))).map(|()| code)
 }
 
-/// Conflicting parts of the command line.
+/// The error message if parts of the command line conflict.
 fn wrong(options: &Options, plan: &Plan) -> Option<String> {
     // A dot means this machine.
     let named = plan.record.as_deref().filter(|record| *record != ".");
@@ -81,7 +82,7 @@ fn wrong(options: &Options, plan: &Plan) -> Option<String> {
     })
 }
 
-/// The error message, for a flag or for the record.
+/// The error, which is about a flag or about the record.
 fn refused(plan: &Plan, wish: &PlanRequest, error: &PlanError) -> Failure {
     let why = error.to_string();
     match &plan.record {
@@ -101,7 +102,7 @@ fn nothing_to_paste(tool: &str, plan: &record::plan::Plan) -> Failure {
     Failure::Cannot(format!("nothing to paste for {tool}: {why}"))
 }
 
-/// A record and its location.
+/// A record, and a description of where it was read.
 fn of_record(argument: &str) -> Result<(Record, Vec<Text>), Failure> {
     let source = sources::read(argument)?;
     let from = record::phrase::visible(Path::new(&source.from));

@@ -1,4 +1,4 @@
-//! `linespeed quiet` without a command: the state of every knob. Changes nothing.
+//! `linespeed quiet` without a command: shows the state of every knob, and changes nothing.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8,
     let tree = Tree::new(root);
     let context = prepare_context(root, &tree, options.measuring.cpus.as_ref(), Purpose::Command)?;
     let mut rows = audit(&context, names);
-    // A captured machine cannot be measured, and without a report only the exit code matters.
+    // A captured machine cannot be measured, and if no report is printed, only the exit code matters.
     let seen = root.is_live() && !options.out.quiet_output;
     let stop = signals::install();
     let busy = (seen && rows.iter().any(|row| row.knob.name == "others")).then(|| busy::sample_load(LOOK));
@@ -48,7 +48,8 @@ pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8,
     if let Some(signal) = stop.signal() {
         return Ok(signal_code(signal));
     }
-    // Among knobs of equal weight, other processes come first, because the other knobs only reduce their effect.
+    // Among entries of equal weight, the one for other processes comes first, because the other knobs only
+    // reduce the effect of these processes.
     let weight = |row: &AuditRow| {
         let name = row.knob.name;
         noise.find_worth(name).weight() + if name == "others" { 1e-3 } else { 0.0 }
@@ -77,7 +78,7 @@ pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8,
     Ok(if warned && !quiet { FOUND } else { 0 })
 }
 
-/// The machine's noise, from the last proof or measured now, and its wake-up latency from records.
+/// The machine's noise, from the last `--prove` or measured now, and its wake-up latency from records.
 fn estimate_noise(options: &Options, stop: &Stop) -> NoiseEstimate {
     let machine = machine::inspect(&Root::live()).machine;
     let hypervisor = machine.is_virtual();

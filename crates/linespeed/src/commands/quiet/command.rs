@@ -55,7 +55,7 @@ fn attempt(
     let stop = signals::install();
     let mut tuned = tuned_session::begin(options, names, Purpose::Command)?;
     tuned.outcomes().clone_into(outcomes);
-    // Created after the guardian, which must outlive the processes terminated here.
+    // The guard is created after the guardian, which must outlive the processes that the guard terminates.
     let guard = Guard::new(None);
     if let Some(signal) = stop.signal() {
         tuned.end();
@@ -68,7 +68,7 @@ fn attempt(
     let env = [guard.variable()];
     let spec = Spec { env: &env, gate: true, ..Spec::new(&quiet.command) };
     let mut child = tuned.spawn(&spec).map_err(Failure::Refused)?;
-    // If no knobs were specified, the user did not request the nice value.
+    // A limit on the nice value is mentioned only if the user requested that knob or detailed output.
     if (names.contains(&"nice") || options.out.verbose || options.out.json)
         && let Some(limits) = nice_scope_limit(&Tree::new(&Root::live()))
     {
@@ -79,7 +79,7 @@ fn attempt(
     if let Some(quiet) = &options.measuring.cpus {
         process_settings::leave_cpus(quiet);
     }
-    tuned_session::tell(options, &tuned);
+    tuned_session::tell(options, &tuned, names.is_empty());
     signals::pass_on_to(child.pid());
     child.release();
     child.started().map_err(Failure::Refused)?;
@@ -100,7 +100,7 @@ fn refuse_named(tuned: &TunedSession, names: &[&'static str]) -> Result<(), Fail
     Err(Failure::Cannot(format!("{missing}; the command was not run, and all settings are unchanged")))
 }
 
-/// Reacts to the exit of the command: later signals are meant for linespeed.
+/// Called when the command has exited: later signals are meant for linespeed.
 struct Ending;
 
 impl Watcher for Ending {

@@ -51,8 +51,8 @@ pub fn run(options: &Options, quiet: &Quiet) -> Result<u8, Failure> {
     audit::run(options, &root, &names)
 }
 
-/// Rejects requests without effect: knobs for selected CPUs without any CPU, or a file for output that is written to
-/// standard output.
+/// Rejects requests that would have no effect, such as knobs for selected CPUs without a CPU list, or an output file
+/// for text that is written to standard output.
 fn refuse_idle(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<(), Failure> {
     let runs = !quiet.command.is_empty() && !quiet.dry_run && !quiet.prove;
     if options.out.output.is_some() && !(runs && options.out.json) {
@@ -62,7 +62,7 @@ fn refuse_idle(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Resu
     if let (true, Some(Form::Markdown)) = (runs, options.out.form()) {
         return Err(Failure::usage("standard output belongs to the command: omit --markdown, or use --json"));
     }
-    // A proof of a command selects a CPU by itself.
+    // With a command, `--prove` selects a CPU by itself.
     let proves = quiet.prove && quiet.command.is_empty();
     let turns = quiet.apply || quiet.dry_run || proves || runs;
     let idle =
@@ -79,7 +79,8 @@ fn refuse_idle(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Resu
     )))
 }
 
-/// The canonical names of knobs; an unknown one is rejected with the nearest suggestion.
+/// The canonical names of the specified knobs. An unknown name is rejected with the nearest known name as a
+/// suggestion.
 fn names(given: &[String]) -> Result<Vec<&'static str>, Failure> {
     let all = KNOBS.iter().map(|knob| knob.name);
     // A command without a preceding -- is parsed as a knob.

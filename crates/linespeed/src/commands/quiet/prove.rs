@@ -1,4 +1,5 @@
-//! `linespeed quiet --prove`: the gain of setting knobs here, from alternating blocks or runs before and after.
+//! `linespeed quiet --prove`: the gain of setting knobs on this machine, from alternating blocks or runs with
+//! and without the settings.
 
 use ::quiet::error::Error;
 use ::quiet::tuned_session::TunedSession;
@@ -49,7 +50,7 @@ pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u
     Ok(proof.interrupted.map_or(0, signal_code))
 }
 
-/// Saves the results of a proof for the audit.
+/// Saves the results of `--prove` for the audit.
 fn keep(cache: ProofCache) -> Result<(), Failure> {
     let written = cache.to_file(&files::state_folder()?, crate::commands::now());
     let (path, text) = written.map_err(|error| Failure::Cannot(error.to_string()))?;

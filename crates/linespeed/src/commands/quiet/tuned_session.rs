@@ -1,9 +1,10 @@
-//! A tuned session of this program: its owner, its messages, and whether everything was restored.
+//! A session in which this program sets knobs: its owner, its messages, and whether everything was restored.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ::quiet::error::Error;
 use ::quiet::event::Event;
+use ::quiet::knob_outcome::KnobOutcome;
 use ::quiet::tuned_session::{Caller, TunedSession};
 use ::quiet::tuning_plan::{Purpose, Wanted};
 use record::KnobValue;
@@ -41,7 +42,7 @@ pub fn caller() -> Caller {
     }
 }
 
-/// Sets the knobs with these names, or all knobs that are not opt-in. An error means that nothing is set.
+/// Sets the knobs with these names, or all knobs that are not opt-in. On error, nothing is set.
 pub fn begin(options: &Options, names: &[&'static str], purpose: Purpose) -> Result<TunedSession, Error> {
     let wanted = Wanted { names, purpose, cpus: options.measuring.cpus.as_ref(), value: None };
     let tuned = TunedSession::begin(&caller(), wanted)?;
@@ -54,7 +55,7 @@ pub fn begin(options: &Options, names: &[&'static str], purpose: Purpose) -> Res
     Ok(tuned)
 }
 
-/// Sets one knob to a given value. An error means that nothing is set.
+/// Sets one knob to a given value. On error, nothing is set.
 pub fn begin_value(options: &Options, value: &KnobValue, purpose: Purpose) -> Result<TunedSession, Error> {
     let cpus = options.measuring.cpus.as_ref();
     let wanted = Wanted { names: &[value.knob.name()], purpose, cpus, value: Some(value) };
@@ -67,12 +68,13 @@ pub fn for_measuring(options: &Options) -> Result<Option<TunedSession>, Failure>
         return Ok(None);
     }
     let tuned = begin(options, &[], Purpose::Measuring)?;
-    tell(options, &tuned);
+    tell(options, &tuned, false);
     Ok(Some(tuned))
 }
 
-/// Reports the set knobs, if requested, and the knobs that could not be set, unless output is off.
-pub fn tell(options: &Options, tuned: &TunedSession) {
+/// Reports which knobs were set (with their values if requested, otherwise by name if `names_set`) and which could not be set, unless output is
+/// off.
+pub fn tell(options: &Options, tuned: &TunedSession, names_set: bool) {
     if options.out.quiet_output || options.out.json {
         return;
     }
@@ -80,11 +82,17 @@ pub fn tell(options: &Options, tuned: &TunedSession) {
         let draw = |screen: &mut Screen| knob_changes::knobs_set(screen, tuned.outcomes());
         return output::print_error(&Screen::draw(&output::error_style(&options.out), draw));
     }
-    let missing: Vec<&str> =
-        tuned.outcomes().iter().filter(|outcome| outcome.is_missing()).map(|outcome| outcome.knob).collect();
-    if !missing.is_empty() {
-        output::complain(&format!("not set: {} (-v shows why)", missing.join(", ")));
+    let say = |what: &str, is_one: fn(&&KnobOutcome) -> bool, shown: &str| {
+        let mut names: Vec<&str> = tuned.outcomes().iter().filter(is_one).map(|one| one.knob).collect();
+        names.dedup();
+        if !names.is_empty() {
+            output::complain(&format!("{what}: {} (-v shows {shown})", names.join(", ")));
+        }
+    };
+    if names_set {
+        say("set until the end", |one| one.is_done(), "the values");
     }
+    say("not set", |one| one.is_missing(), "why");
     for (knob, note) in tuned.outcomes().iter().filter_map(|done| Some((done.knob, done.note.as_ref()?))) {
         output::complain(&format!("{knob}: {note}"));
     }

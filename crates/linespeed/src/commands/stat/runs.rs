@@ -21,7 +21,7 @@ pub(super) struct Runs {
     pub refused: Option<SpawnError>,
     /// The signal that ended the runs early.
     pub interrupted: Option<i32>,
-    /// CPU placement after each run.
+    /// The CPU placement found after each run.
     pub looks: Option<Looks>,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Repeat<'a> {
     pub warmup: u32,
     /// A shell command to run before each run.
     pub prepare: Option<&'a str>,
-    /// Makes a placement check after each run.
+    /// Checks the CPU placement after each run.
     pub looker: Option<Looker>,
 }
 
@@ -84,7 +84,7 @@ pub(super) fn repeat(job: &Job, repeat: Repeat, options: &Options, stop: &Stop) 
         output::verbose(&options.out, &format!("{kind} {}: {took}", number + 1));
         runs.interrupted = run.note_signal(stop);
         looker.iter_mut().for_each(|looker| looker.look_when_due(true));
-        // An interrupted run is omitted, unless it is the only run.
+        // A run that was interrupted is omitted, unless it is the only run.
         if number >= warmup && (runs.interrupted.is_none() || runs.done.is_empty()) {
             runs.done.push(run);
         }

@@ -20,7 +20,7 @@ use crate::options::{Options, Stat};
 use crate::progress::{name_processes, say_left};
 use crate::{output, redaction};
 
-/// Minimum wait that is reported, seconds.
+/// Minimum waiting time that is reported, seconds.
 pub(super) const SHORT_WAIT: f64 = 2.0;
 
 /// Runs the commands alternately and reports; returns the exit code of the first command that failed, otherwise 0.
@@ -32,7 +32,7 @@ pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]
     let usable = chosen.len().max(1);
     let mut measuring = Measuring::of_command(options, true, true)?;
     measuring.beside = None;
-    // Created after the guardian, which must outlive the processes terminated here.
+    // The guard is created after the guardian, which must outlive the processes that the guard terminates.
     let guard = Guard::prepared(None);
     let env = [guard.variable()];
     let in_turn = |(at, argv)| InTurn {
@@ -49,7 +49,7 @@ pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]
     let looker = Looker::new(&measuring.found.machine, &chosen);
     let mut heard = Heard { options, commands: argvs.len(), looker };
     let done = turns::run_in_turn(request, &mut heard);
-    // The guard exits while linespeed evaluates the results.
+    // This lets the guard exit while linespeed evaluates the results.
     guard.dismiss();
     let ended = match &done.ended {
         // If --prepare fails, the runs are incomplete and their conditions may differ, so they are not comparable.
@@ -72,7 +72,8 @@ pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]
     let (record, destination) = measuring.finish(outcome, |_| {})?;
     tell_failures(&done, &measured.names, options.out.redact);
     let turns = record.diagnosis.turns.as_ref();
-    // A failed command did not do its work, so its time is meaningless; an incomplete set of rounds proves nothing.
+    // A command that failed did not do its work, so its time is meaningless, and an incomplete set of rounds proves
+    // nothing.
     let gate = terms.map(|terms| match (&record.ended, turns) {
         (Ended::Complete, _) if code(&done) != 0 => Err("a command failed".to_owned()),
         (Ended::Complete, Some(turns)) => gate::held(diagnose::gate_turns(turns, terms)),
@@ -122,7 +123,7 @@ fn code(done: &InTurns) -> u8 {
     codes.into_iter().find(|code| *code != 0).unwrap_or(0)
 }
 
-/// Reports that a command failed, with its error output, which was otherwise discarded.
+/// Reports that a command failed, and prints its error output, which is otherwise discarded.
 fn tell_failures(done: &InTurns, names: &[String], redact: bool) {
     for (at, ((failed, runs), name)) in done.failed.iter().zip(&done.runs).zip(names).enumerate() {
         let Some(how) = failed else { continue };

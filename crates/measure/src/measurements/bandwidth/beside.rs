@@ -145,7 +145,8 @@ fn is_shared(group: &Group, parts: &[Part], stream: &Stream) -> bool {
 /// had to share.
 fn run_alone(means: Means, group: &Group, parts: &[Part], stream: &Stream) -> io::Result<Option<f64>> {
     let logs = thread_group::run(&group.cpus, |member| -> io::Result<Option<WorkLog>> {
-        // Set before the start, followed by a sleep until then, because the thread that starts the others also needs a CPU.
+        // The priority is set before the start, and the thread then sleeps until the start, because the thread that
+        // starts the others also needs a CPU.
         let seconds = match means {
             Means::Priority => os::set_fifo(PRIORITY).map(|()| ALONE_SECONDS)?,
             Means::Weight => os::set_highest_weight().map(|()| WEIGHED_SECONDS)?,

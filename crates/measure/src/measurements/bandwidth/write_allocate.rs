@@ -82,7 +82,10 @@ pub(super) fn measure_avoided(context: &mut Context, groups: &[Group], parts: &[
     let place =
         Labels::new().with_label(Label::Threads, all.cpus.len()).with_label(Label::Cpus, cpus.to_string());
     let (m, unknown) = figure(place, &seen, all.cpus.len());
-    context.push(m);
+    // The reason for a value that is not a share is in the coverage.
+    if m.summary.interval.is_none_or(|(low, high)| low <= 1.0 && high >= 0.0) {
+        context.push(m);
+    }
     if let Some(why) = unknown {
         context.degrade(BUS_BYTES, why);
     }
@@ -91,7 +94,8 @@ pub(super) fn measure_avoided(context: &mut Context, groups: &[Group], parts: &[
 
 /// The avoided share as a result, and a reason if it does not determine the bus traffic.
 fn figure(place: Labels, rounds: &[Round], threads: usize) -> (Measurement, Option<Text>) {
-    let median = |rate: fn(&Round) -> f64| middle(rounds.iter().map(rate));
+    let median =
+        |rate: fn(&Round) -> f64| Summary::from_samples(&rounds.iter().map(rate).collect::<Vec<_>>()).median;
     // The kind of run with more traffic in most rounds is closer to the capacity of the bus.
     let reads_more = median(|round| round.all_read) >= median(|round| round.streaming);
     let bus = |round: &Round| if reads_more { round.all_read } else { round.streaming };
@@ -119,13 +123,9 @@ fn figure(place: Labels, rounds: &[Round], threads: usize) -> (Measurement, Opti
     (m, unknown)
 }
 
-/// The share of lines that were not read first, from the bandwidths of the bus and of regular stores: e = 2 − B ÷ R.
+/// The share of lines that were not read first: e = 2 − B ÷ R, where B is the bandwidth of the bus and R that of regular stores.
 fn avoided(bus: f64, regular: f64) -> f64 {
     2.0 - bus / regular
-}
-
-fn middle(values: impl Iterator<Item = f64>) -> f64 {
-    Summary::from_samples(&values.collect::<Vec<_>>()).median
 }
 
 /// The reason why two methods do not determine the share; `None` if they agree.

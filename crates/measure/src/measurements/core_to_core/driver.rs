@@ -22,7 +22,7 @@ const WARM_SHARE: f64 = 0.25;
 /// Approximate duration of a reading of the core clock on each side.
 const LOOK: Duration = Duration::from_micros(40);
 
-/// Maximum difference between two readings at which a clock counts as unchanged.
+/// Maximum difference between two readings of a clock that counts as unchanged.
 const CLOCK_MOVED: f64 = 0.01;
 
 /// If the partner does not answer for this multiple of a pair's limit, it is considered lost: other tasks occupy its
@@ -204,7 +204,7 @@ impl<'a> Driver<'a> {
     ) -> Result<Vec<Figures>, Failed> {
         let began = Instant::now();
         self.go(from, to)?;
-        // The time for moving counts as part of the pair's time, but a slow move must leave enough time to measure.
+        // The time for moving counts as part of the pair's time, but after a slow move, there must still be enough time to measure.
         let left = terms.slot.saturating_sub(began.elapsed()).max(terms.slot / 3);
         let each = left.saturating_sub(2 * LOOK) / homes.len().max(1) as u32;
         let mut all = Vec::with_capacity(homes.len() * Handover::ALL.len());
@@ -344,7 +344,7 @@ impl<'a> Driver<'a> {
         if answer & MOVED != 0 || os::current_cpu().is_some_and(|cpu| Some(cpu) != here) {
             marks.push(Mark::Migrated);
         }
-        // From the driver's store before the first timed round to its last one: this many round trips.
+        // The time from the driver's store before the first timed round to its last store covers this many round trips.
         Ok(Sample { one_way: ns / (rounds * LINES as u64) as f64 / 2.0, marks })
     }
 }

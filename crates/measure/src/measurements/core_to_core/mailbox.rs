@@ -116,7 +116,7 @@ impl Mailbox {
 /// hundred times the slowest hand-over.
 pub(crate) const PATIENCE: u64 = 200_000;
 
-/// Number of compare-and-swap attempts of the same duration, on an uncontended line.
+/// Number of compare-and-swap attempts that take the same time on an uncontended line.
 const PATIENCE_TO_SWAP: u64 = 20_000;
 
 /// Lines that a sample uses one after another, with the same number of rounds on each. The cache slice of a line is

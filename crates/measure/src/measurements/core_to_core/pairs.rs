@@ -55,7 +55,7 @@ pub(crate) fn plan(machine: &Machine, cpus: &CpuList, most: usize) -> Plan {
         firsts.truncate(MOST_FIRSTS);
     }
     for &first in &firsts {
-        // With fewer first CPUs than CPUs, the other CPU of a pair may be the lower one.
+        // If only some CPUs are drawn as first CPUs, the other CPU of a pair may have the lower number.
         let others = if ids.len() > MOST_FIRSTS { 0 } else { first + 1 };
         for other in others..ids.len() {
             if other != first {

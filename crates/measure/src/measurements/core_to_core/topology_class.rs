@@ -42,8 +42,8 @@ impl TopologyClass {
     }
 }
 
-/// The topology of one CPU, as numbers that are equal for two CPUs exactly if they share the component. Components
-/// shared by the whole package are omitted, because they are equivalent to the package.
+/// The topology of one CPU, as numbers that are equal for two CPUs if, and only if, the CPUs share the component.
+/// Components shared by the whole package are omitted, because they are equivalent to the package.
 #[derive(Clone, Debug, Default)]
 struct Home {
     core: Option<u32>,
@@ -59,7 +59,7 @@ struct Home {
     package: Option<u32>,
 }
 
-/// The topology of all CPUs, looked up once because a matrix needs it some hundred thousand times.
+/// The topology of all CPUs, looked up once because a matrix needs it hundreds of thousands of times.
 #[derive(Clone, Debug)]
 pub(crate) struct Topology {
     homes: BTreeMap<u32, Home>,
@@ -98,7 +98,8 @@ impl Topology {
         Self { homes, distances: distances(machine) }
     }
 
-    /// The class of a pair. Symmetric: if the two distances differ, the greater one is used.
+    /// The class of a pair. The order of the CPUs does not matter: if the distances in the two directions differ, the
+    /// greater one is used.
     pub(crate) fn class(&self, a: u32, b: u32) -> TopologyClass {
         let (Some(a), Some(b)) = (self.homes.get(&a), self.homes.get(&b)) else {
             return TopologyClass::Unknown;
@@ -136,7 +137,7 @@ fn leave_out<T: Copy + PartialEq>(
     homes: &mut BTreeMap<u32, Home>,
     of: impl for<'a> Fn(&'a mut Home) -> &'a mut Option<T>,
 ) {
-    // By package: the value of its first CPU, and whether all others have the same.
+    // For each package: the value of its first CPU, and whether its other CPUs all have the same value.
     let mut seen: BTreeMap<u32, (Option<T>, bool)> = BTreeMap::new();
     for home in homes.values_mut() {
         let (Some(package), has) = (home.package, *of(home)) else { continue };

@@ -46,7 +46,7 @@ pub(super) struct Point {
     pub(super) bytes: usize,
     pub(super) hops: u64,
     pub(super) samples: Vec<Watched>,
-    /// The ends of the samples of each set of pages.
+    /// For each set of pages, the index at which its samples end.
     pub(super) draws: Vec<usize>,
 }
 
@@ -70,8 +70,8 @@ pub(super) fn sample(
     samples
 }
 
-/// The steal time before sampling. It is not read on machines with hundreds of CPUs, where reading /proc/stat takes
-/// milliseconds and the run's conditions show the steal time.
+/// The steal time before sampling. It is not read on machines with more than 64 CPUs, where reading /proc/stat may take
+/// milliseconds. There, only the conditions of the run show the steal time.
 fn steal_before(context: &Context, cpu: u32) -> Option<u64> {
     (context.machine.cpus.len() <= 64).then(|| steal_ticks(cpu)).flatten()
 }
@@ -93,7 +93,7 @@ const POINT_SECONDS: f64 = 0.012;
 pub(super) struct TimeEstimate {
     grow: f64,
     warm: f64,
-    /// Growth that is not yet enough to estimate from: bytes and seconds.
+    /// Growth that is still too small for an estimate: bytes and seconds.
     growing: (usize, f64),
 }
 
@@ -119,7 +119,7 @@ impl TimeEstimate {
         }
     }
 
-    /// Seconds needed for working sets of `rest` bytes each, ascending, starting with a set of `from` bytes.
+    /// Seconds needed for working sets of the sizes in `rest`, in ascending order, if the current set has `from` bytes.
     pub(crate) fn seconds(&self, from: usize, rest: impl Iterator<Item = usize>) -> f64 {
         let (mut largest, mut sum, mut points) = (from, 0.0, 0.0);
         for bytes in rest {

@@ -2,8 +2,8 @@
 //!
 //! A process gets whichever base pages are free, and the page-walk overhead differs from one set of pages to the next:
 //! it depends on which page-table lines share a cache set and, under a hypervisor, on the host's backing pages. Samples
-//! on one set of pages still agree with each other, so their interval would be too narrow for the next process. On huge
-//! pages, page walks hardly matter.
+//! on one set of pages still agree with each other, so an interval from one set alone would be too narrow to cover the
+//! results of the next process. On huge pages, page walks hardly matter.
 //!
 //! Other tasks' use of a shared cache and of memory changes within tens of milliseconds, while sampling a point takes
 //! only a few milliseconds. All sets, including the one on huge pages, are therefore sampled alternately, so that no

@@ -46,8 +46,8 @@ pub(super) fn settling(bytes: usize, page: usize, depth: Depth) -> f64 {
 ///
 /// Larger sets are first read once in a scattered order, with many loads in flight. At that pace, a set occupies far
 /// more of a shared cache than a chase can, because the lines and page tables of a chase are reused much later. A chase
-/// therefore follows, until the cache contents are determined by the pace of the chase. Without it, on a shared
-/// machine, loads were up to 50 % faster directly after the reading than some milliseconds later.
+/// therefore follows, until the cache contents are determined by the pace of the chase. Without this chase, loads on a
+/// shared machine were up to 50 % faster directly after the reading than some milliseconds later.
 pub(super) fn warm(cycle: &mut Cycle, page: usize, depth: Depth, out_of_time: impl Fn() -> bool) -> f64 {
     let (from, bytes) = (Instant::now(), cycle.bytes());
     if bytes <= SMALL {

@@ -35,7 +35,7 @@ pub(crate) struct Cells {
     taken: Vec<Vec<Watched>>,
     /// Rows whose thread could not be pinned.
     pub unpinned: CpuList,
-    /// Whether the time ended during the first round.
+    /// Whether the time ran out during the first round.
     pub unfinished: bool,
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn take_samples(
     let (least, most) = effort.rounds();
     let mut random = Random::new(SEED);
     for round in 0..most {
-        // A turn may load the same number of lines again for warm-up.
+        // A turn may load twice as many lines as its samples need, half of them for warm-up.
         refresh(columns, rows.len() as u64 * 2 * (hops + UNTIMED));
         for turn in 0..rows.len() {
             if let Err(halt) = context.check() {
@@ -99,7 +99,7 @@ fn next_turn(random: &mut Random, round: usize, turn: usize, rows: usize, column
     ((turn + round) % rows, random.below(columns))
 }
 
-/// Flushes the columns whose lines the next round would otherwise load a second time.
+/// Flushes the columns in which the next round would otherwise load lines for a second time.
 fn refresh(columns: &mut [Column], lines: u64) {
     for column in columns.iter_mut().filter(|column| !column.has_fresh(lines)) {
         let cpu = column.builder;

@@ -1,5 +1,5 @@
-//! The memory of the matrices' columns: on each node, a random cycle followed by further memory to read, bound to the
-//! node, with verified pages.
+//! The memory of the matrices' columns: on each node, a random cycle followed by further memory to read. The memory is
+//! bound to the node, and the placement of its pages is verified.
 
 use std::time::{Duration, Instant};
 
@@ -27,7 +27,7 @@ const LEAST: u64 = 8 << 20;
 /// Maximum share of a node's available memory for a column.
 const SHARE_OF_NODE: f64 = 0.5;
 
-/// Columns of an emulated machine created at the same time.
+/// Number of columns that an emulated machine creates at the same time.
 const EMULATED_AT_ONCE: usize = 2;
 
 /// Minimum share of huge pages for memory to count as "on huge pages".
@@ -46,13 +46,13 @@ pub(crate) struct Column {
     pub builder: u32,
     /// The cycle, in the first part of the mapping.
     pub cycle: Cycle,
-    /// Written bytes: the cycle and the memory after it.
+    /// Bytes written so far: the cycle and the memory after it.
     pub touched: usize,
     /// Lines loaded since all lines were last flushed from the caches.
     pub walked: u64,
     /// The column's page size, for the record: `2MiB`, `4KiB`, or `mixed`.
     pub page: String,
-    /// The share on huge pages, if known.
+    /// The share of the memory that is on huge pages, if known.
     pub huge_share: Option<f64>,
     /// The last observed placement of the column's pages.
     pub placement: Placement,
@@ -75,7 +75,7 @@ impl Column {
         self.walked + lines <= (self.cycle.bytes() / LINE) as u64
     }
 
-    /// Verifies the placement of the pages again; the lowest share counts.
+    /// Verifies the placement of the pages again. The lowest of all observed shares counts.
     pub(crate) fn prove(&mut self) {
         let now = Placement::check(self.cycle.mapping(), self.touched, self.node);
         let worse = match (&self.placement, &now) {

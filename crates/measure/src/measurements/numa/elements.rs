@@ -12,7 +12,7 @@ use crate::thread_group;
 use os::Stop;
 use os::mapping::Mapping;
 
-/// The loops with the most published results.
+/// The loops for which the most results have been published.
 pub(crate) const OPS: [Op; 2] = [Op::Copy, Op::Triad];
 
 /// Bytes of each array per call of the kernel.

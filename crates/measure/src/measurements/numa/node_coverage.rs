@@ -5,7 +5,7 @@ use record::text::Value;
 use record::units::{bytes, percent};
 use record::{Coverage, CpuList, Text, Unavailable, text};
 
-/// Nodes whose result is too low, with the result.
+/// Nodes with too low a result, and that result.
 type Low = Vec<(u32, f64)>;
 
 /// The range of the results: `8 MiB`, or `8 MiB to 12 MiB`.
@@ -27,7 +27,7 @@ pub(crate) struct NodeCoverage {
 }
 
 impl NodeCoverage {
-    /// Adds `reported` for `node`; its topic is added later.
+    /// Adds `reported` for `node`; the name of its topic is added later.
     pub(crate) fn add(&mut self, node: u32, reported: Coverage) {
         match self.said.iter_mut().find(|(said, _)| *said == reported) {
             Some((_, nodes)) => nodes.insert(node),
@@ -52,7 +52,7 @@ impl NodeCoverage {
         self.walks.push((node, share));
     }
 
-    /// The entries, given the wanted memory per node and the remedy for lack of time.
+    /// The entries, for this amount of wanted memory per node and this remedy for lack of time.
     pub(crate) fn into_entries(self, wanted: u64, more_time: &str) -> Vec<Coverage> {
         let mut said = self.said;
         let nodes = |low: Low| low.into_iter().map(|(node, _)| node).collect::<CpuList>();

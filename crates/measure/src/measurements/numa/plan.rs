@@ -15,7 +15,7 @@ const LEAST_WANTED: u64 = 64 << 20;
 const EMULATED_WANTED: u64 = 8 << 20;
 
 /// Maximum times on an emulated machine, s: for creating a column, for all samples of a latency cell, and for a
-/// bandwidth cell. Two busy host CPUs that emulated 32 CPUs needed 1 to 10 % of these times.
+/// bandwidth cell. Emulating 32 CPUs on two busy host CPUs took 1 to 10 % of these times.
 const EMULATED_SECONDS: (f64, f64, f64) = (10.0, 0.5, 2.0);
 /// Maximum time for a time-per-element cell on an emulated machine, s.
 const EMULATED_ELEMENTS: f64 = 2.0;
@@ -24,10 +24,10 @@ const EMULATED_ELEMENTS: f64 = 2.0;
 /// not improve the result, because every line is flushed from the caches before it is loaded.
 pub(crate) const MOST_CYCLE: u64 = 512 << 20;
 
-/// Seconds of a row's turn in addition to its samples: starting a thread, warming up the clock.
+/// Duration of a row's turn beyond its samples, s: starting a thread and raising the core's clock.
 const TURN_SECONDS: f64 = 1.6e-3;
 
-/// Seconds per hop, for the budget, as in remote memory of large machines.
+/// Time per hop assumed in the budget, s: the latency of remote memory on large machines.
 const HOP_SECONDS: f64 = 300e-9;
 
 /// Seconds for starting and ending a group, and for each of its threads.
@@ -39,7 +39,7 @@ pub(crate) const ELEMENT_WINDOW: f64 = 8e-3;
 /// Loops per time-per-element cell.
 const ELEMENT_OPS: f64 = super::elements::OPS.len() as f64;
 
-/// Time for filling the arrays of all columns, s: two gigabytes each, with one thread.
+/// Time for filling the arrays of all columns, s: two gigabytes per column, each filled by one thread.
 const FILL_SECONDS: f64 = 0.5;
 
 /// A node whose CPUs issue loads.
@@ -178,7 +178,7 @@ pub(crate) struct Phases {
     pub bandwidth: f64,
     /// Number of bandwidth cells that fit.
     pub cells: usize,
-    /// The window of a run of one cell.
+    /// Time for which all threads read in one run over a cell, s.
     pub window: f64,
     /// The time-per-element cells, if the measurement is requested by name, including the creation of their arrays.
     pub elements: f64,
@@ -235,8 +235,8 @@ impl Phases {
     }
 }
 
-/// All bandwidth cells, most informative first: the local cells, then one of each distance, then the farthest of each
-/// row, then the rest. A run measures as many as fit.
+/// All bandwidth cells, most informative first: one local cell, one remote cell of each distance, the other local
+/// cells, the farthest cell of each row, then the rest. A run measures as many as fit.
 pub(crate) fn in_order_of_telling(machine: &Machine, rows: &[Row], columns: &[u32]) -> Vec<(usize, usize)> {
     let table = distances(machine);
     let distance =
@@ -259,7 +259,7 @@ pub(crate) fn in_order_of_telling(machine: &Machine, rows: &[Row], columns: &[u3
     order
 }
 
-/// The nodes whose memory this process may use: the columns. A node of unknown size may have memory.
+/// The nodes whose memory this process may use: the columns. A node of unknown size is included, because it may have memory.
 pub(crate) fn memory_nodes(machine: &Machine) -> CpuList {
     let limit = &machine.limits.memory_nodes;
     machine

@@ -9,7 +9,7 @@ use crate::common_interval::{self, WorkLog};
 use os::Stop;
 use os::mapping::Mapping;
 
-/// Bytes per call of the kernel: some 10 µs of work, much longer than it takes to log it.
+/// Bytes per call of the kernel: about 10 µs of work, which takes much longer than logging it.
 const CHUNK: usize = 128 << 10;
 
 /// The results of a run.

@@ -8,7 +8,7 @@ use record::units;
 use crate::table::Table;
 use crate::text::range;
 
-/// If all cells differ by less than this share, they have the same shade.
+/// If the values of all cells differ by less than this share, all cells have the same shade.
 const ALIKE: f64 = 0.05;
 
 /// One row or column.
@@ -37,7 +37,8 @@ pub(crate) struct Heat {
     pub rows: Vec<Head>,
     /// The columns.
     pub columns: Vec<Head>,
-    /// Whether cells on the diagonal exist: a node has local memory, but a CPU does not form a pair with itself.
+    /// Whether the cells on the diagonal can have values: a node has local memory, but a CPU does not form a pair with
+    /// itself.
     pub diagonal: bool,
     /// The values by row; `None` if not measured.
     pub cells: Vec<Vec<Option<f64>>>,
@@ -90,7 +91,7 @@ impl Heat {
         Shading { low, high, shades, lower_is_better: self.lower_is_better, unit: self.unit }
     }
 
-    /// The unit of all cells, and its factor relative to the base unit.
+    /// The unit in which all cells are written, and its size in base units.
     fn written_in(&self) -> (f64, &'static str) {
         let steps: &[(f64, &str)] = match self.unit {
             "ns" => &[(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")],
@@ -100,8 +101,8 @@ impl Heat {
         let mut values: Vec<f64> = self.values().map(|(_, _, value)| value).collect();
         values.sort_by(f64::total_cmp);
         if self.unit == "ns" {
-            // Latencies are in ns up to five digits, because people compare them with results in ns. Beyond that, results have
-            // at most four digits.
+            // Latencies of up to five digits are shown in ns, because people compare them with other results in ns. In
+            // larger units, they have at most four digits.
             let most = values.last().copied().unwrap_or(1.0);
             let fits = |scale: f64| most < scale * if scale > 1.0 { 1e4 } else { 1e5 };
             return steps.iter().find(|(scale, _)| fits(*scale)).copied().unwrap_or((1e9, "s"));

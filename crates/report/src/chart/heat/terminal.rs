@@ -39,7 +39,7 @@ pub(crate) fn draw(heat: &Heat, columns: usize) -> Option<Vec<Vec<Span>>> {
                     spans.push(Span::new(tone(shade), SHADES[shade]));
                 }
                 None => {
-                    // Missing cells are not blank, because the fastest results have no shade and a small map has no results.
+                    // Cells without a value are not blank, because the fastest results have no shade.
                     let sign = if heat.is_cell(row, column) { "·" } else { ITSELF };
                     spans.push(Span::quiet(format!("{} ", pad_left(sign, cell - 1))));
                 }
@@ -50,7 +50,7 @@ pub(crate) fn draw(heat: &Heat, columns: usize) -> Option<Vec<Vec<Span>>> {
     Some(lines)
 }
 
-/// The legend of the shades, as one line to wrap.
+/// The legend of the shades, as one line that the caller wraps.
 pub(crate) fn legend(heat: &Heat) -> String {
     let shading = heat.shading(SHADES.len());
     let mut parts = Vec::new();

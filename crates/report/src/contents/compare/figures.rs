@@ -38,8 +38,8 @@ fn value(row: &Row, cell: &Cell) -> String {
         .map_or("-".to_owned(), |value| format!("{}{mark}", value_text(row, value, cell.value_interval)))
 }
 
-/// The speed relative to the baseline (above 1 is faster), with its interval; if no direction is better, the ratio of the results. Empty
-/// for results that are not printed.
+/// The speed relative to the baseline (above 1 is faster), with its interval; if neither direction is better, the ratio
+/// of the results. Empty for results that are not printed.
 fn speed(c: &Comparison, row: &Row, cell: &Cell) -> [String; 2] {
     let withheld = cell.withheld || row.cells.get(c.baseline).is_some_and(|base| base.withheld);
     match row.speed(cell) {
@@ -67,7 +67,8 @@ fn notes(table: &mut Table, row: &Row) {
     table.note_row(withheld.into_iter().chain(doubts));
 }
 
-/// Column headings that are names of records: their special characters are not column marks.
+/// A column heading that is the name of a record. Special characters at its beginning must not be mistaken for column
+/// marks.
 fn head(mark: &str, name: &str) -> String {
     format!("{mark}{}", name.trim_start_matches(['#', '?']))
 }
@@ -77,13 +78,13 @@ fn few(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
     let others: Vec<usize> = (0..c.subjects.len()).filter(|index| *index != c.baseline).collect();
     let (watches, single) = (is_of_watches(c), others.len() == 1);
     let mut heads = vec!["result".to_owned(), head("#", &called(c, c.baseline))];
+    let is_speed = rows.iter().any(|row| row.better.is_some());
+    let ratio = ["ratio", "speed", "change"][if watches { 2 } else { usize::from(is_speed) }];
     for other in &others {
-        heads.extend([
-            head("#", &called(c, *other)),
-            format!("#{}", if watches { "change" } else { "speed" }),
-        ]);
+        heads.extend([head("#", &called(c, *other)), format!("#{ratio}")]);
         if watches || single {
-            // For two records or recordings, readers look for the verdict first, so long names are wrapped before it is omitted.
+            // For two records or recordings, readers look for the verdict first, so long names are wrapped before the
+            // verdict is omitted.
             let mark = |is_optional| if is_optional { "?" } else { "" };
             let words = if watches { "" } else { "difference" };
             heads.push(format!("{}#95 % interval", mark(!(watches && single))));
@@ -114,7 +115,7 @@ fn few(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
     }
     if signs {
         table.note(
-            "▲ faster, ▼ slower than the baseline beyond noise; unmarked: no difference resolved, or \
+            "▲ faster or ▼ slower than the baseline by more than noise; unmarked: no difference resolved, or \
              measured only once",
         );
     }
@@ -191,7 +192,7 @@ fn sign(cell: &Cell) -> &'static str {
     }
 }
 
-/// Many records: the position of the baseline among them.
+/// Many records: the baseline's result next to the median, the best and the worst result.
 fn many(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
     let heads = ["result", &head("#", &called(c, c.baseline)), "?#median", "best", "worst", "#▲", "#▼"];
     let mut table = Table::new(title, None, heads);
@@ -206,7 +207,7 @@ fn many(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
         let values: Vec<f64> = all.iter().map(|(value, _)| *value).collect();
         let (Some(least), Some(most)) = (all.first(), all.last()) else { continue };
         let (best, worst) = if row.better == Some(Better::Higher) { (most, least) } else { (least, most) };
-        // Single results have a ratio, but no noise estimate to compare it with.
+        // Single results have a ratio, but no estimate of the noise with which it could be compared.
         let judged = |cell: &Cell| {
             !matches!(cell.verdict, None | Some(Verdict::NotMeasurable { .. })) || cell.slower.is_some()
         };
@@ -228,8 +229,8 @@ fn many(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
         ]);
     }
     table.note(
-        "▲, ▼: number of records faster, slower than the baseline beyond noise; -: measured once, so noise is \
-         unknown",
+        "▲, ▼: number of records faster, slower than the baseline by more than noise; -: measured once, so \
+         noise is unknown",
     );
     table.finished()
 }

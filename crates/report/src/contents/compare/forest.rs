@@ -9,13 +9,13 @@ use crate::chart::bars::{Bar, Bars, Fill, Form, Piece};
 use crate::contents::figures::times;
 use crate::text::range;
 
-/// Maximum number of rows; the tables contain all rows.
+/// Maximum number of rows in the plot; the tables contain all rows.
 const MOST: usize = 40;
 /// Minimum factor that the scale covers on either side.
 const LEAST: f64 = 1.25;
 /// Maximum factor of the scale; larger factors are drawn at the end.
 const FURTHEST: f64 = 50.0;
-/// Factors labeled below, if there is room.
+/// Factors that are labeled below the plot if there is room.
 const TICKS: [f64; 19] = [
     0.001, 0.01, 0.05, 0.1, 0.2, 0.5, 0.8, 0.9, 1.0, 1.1, 1.25, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0,
     1e4,
@@ -69,7 +69,7 @@ pub(crate) fn forest(c: &Comparison) -> Bars {
             .max(high.min(ratio * ratio))
             .max((1.0 / low).min(1.0 / (ratio * ratio)))
     });
-    // A dot at the end of the scale is drawn completely.
+    // The margin leaves room for a complete dot at the end of the scale.
     let most = (most * 1.05).min(FURTHEST);
     let at = |factor: f64| factor.ln() / (2.0 * most.ln()) + 0.5;
     for (row, cells) in rows {
@@ -123,7 +123,7 @@ pub(crate) fn forest(c: &Comparison) -> Bars {
     if !bars.rows.is_empty() {
         let base = label(c, c.baseline);
         let shown = if all > MOST { format!("; the {MOST} largest of {all}") } else { String::new() };
-        bars.title = format!("Speed compared with {base}: left of 1× is slower, right faster{shown}");
+        bars.title = format!("Speed compared with {base}: slower left of 1×, faster right of it{shown}");
         bars.legend.push((Fill::Same, "no difference resolved, or measured only once".to_owned()));
         match others.as_slice() {
             [other] => bars.legend.push((Fill::Plain, format!("{} differs", label(c, *other)))),

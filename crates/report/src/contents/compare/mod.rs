@@ -29,7 +29,7 @@ const MOST_REFUSALS: usize = 12;
 /// Maximum number of names shown from a longer list.
 const MOST_NAMES: usize = 3;
 
-/// The page's name and the first line.
+/// The title of the page, which is also the first line of text.
 pub(crate) fn title(c: &Comparison) -> String {
     let base = name(c, c.baseline);
     let others: Vec<usize> = (0..c.subjects.len()).filter(|index| *index != c.baseline).collect();
@@ -54,7 +54,7 @@ pub(crate) fn label(c: &Comparison, index: usize) -> String {
     }
 }
 
-/// The letter of a subject; `None` if names are short enough, or there are too many.
+/// The letter of a subject; `None` if all names are short enough, or if there are too many subjects.
 fn letter(c: &Comparison, index: usize) -> Option<char> {
     let long = c.subjects.iter().any(|subject| width(&subject.name) > SHORT_NAME);
     (long && c.subjects.len() <= COLUMNS).then(|| char::from(b'A' + (index % 26) as u8))
@@ -68,7 +68,7 @@ pub(crate) fn paragraph(says: &Text) -> String {
     if opens_with_result { capitalized(&says.to_string()) } else { says.to_string() }
 }
 
-/// Comma-separated names of subjects; only the first few of many.
+/// Comma-separated names of subjects; if there are many, only the first few.
 pub(crate) fn names(c: &Comparison, all: &[usize]) -> String {
     let all: Vec<String> = all.iter().map(|index| name(c, *index).to_owned()).collect();
     join_most(&all, MOST_NAMES)
@@ -169,7 +169,7 @@ fn differences(c: &Comparison) -> Block {
     Block::new(title, None, parts)
 }
 
-/// Values of many subjects: each with its number of subjects, the rarest with names.
+/// The values of many subjects: rare values with the names of their subjects, other values with the number of subjects.
 fn grouped(c: &Comparison, values: &[Option<String>]) -> String {
     let known = values.iter().enumerate().filter_map(|(index, value)| Some((value.as_deref()?, index)));
     let mut groups = group_by(known, |(value, _)| *value);

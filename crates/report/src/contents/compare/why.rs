@@ -42,7 +42,8 @@ fn from_baseline(explanation: &Explanation) -> bool {
     slower != explanation.held_back.is_some()
 }
 
-/// The causes, each with its effect in the direction of the sentence, its basis, and the underlying results.
+/// The causes, each with its effect in the direction in which the sentence compares the records, whether it is measured
+/// or modelled, and the underlying results.
 fn causes(explanation: &Explanation) -> Section {
     let inverse = from_baseline(explanation);
     let effect = |factor: f64| times(if inverse { 1.0 / factor } else { factor });
@@ -57,7 +58,7 @@ fn causes(explanation: &Explanation) -> Section {
     };
     for cause in &explanation.causes {
         add(cause, "");
-        // Parts have no subparts.
+        // Parts of a cause have no parts of their own.
         cause.parts.iter().for_each(|part| add(part, "- "));
     }
     if let Some(left) =
@@ -68,7 +69,7 @@ fn causes(explanation: &Explanation) -> Section {
     section
 }
 
-/// The projected speed of each subject with another's best setting.
+/// The projected speed of each subject with the best setting of another subject.
 pub(super) fn what_if(c: &Comparison) -> Block {
     let says = c.what_if.iter().take(MOST_WHAT_IF).map(|what| {
         let most = if what.at_most { "at most " } else { "" };

@@ -1,4 +1,4 @@
-//! The speed-up of a workload over its threads, as a chart.
+//! A chart of a workload's speed-up by number of threads.
 
 use record::Record;
 use record::diagnosis::{Scaling, Step};
@@ -9,7 +9,7 @@ use crate::chart::{Axis, Chart, Look, Mark, Scale, Series};
 /// Points of the line that shows the fit.
 const FIT_POINTS: u32 = 48;
 
-/// Speed-up by threads: one line per placement, the linear line, and the fit of the first placement.
+/// Speed-up by threads: one line per placement, the line of linear scaling, and the fit of the first placement.
 pub(super) fn chart(record: &Record, workload: &str, lines: &[&Scaling]) -> Option<Chart> {
     let mut series: Vec<Series> = lines
         .iter()
@@ -28,7 +28,7 @@ pub(super) fn chart(record: &Record, workload: &str, lines: &[&Scaling]) -> Opti
     let linear = vec![(1.0, 1.0), (f64::from(last), f64::from(last))];
     series.push(Series::line("linear".to_owned(), linear).with_look(Look::Reference));
     if drawn.points >= FIT_STEPS {
-        // The fit covers only the steps that it is based on.
+        // The fit is drawn only over the range of steps on which it is based.
         let (least, most) = drawn.fitted.unwrap_or((1, drawn.threads));
         let (least, most) = (f64::from(least), f64::from(most));
         let one = drawn.steps.first().map(|step| step.throughput / step.speedup)?;

@@ -24,7 +24,7 @@ const FIT_STEPS: u32 = 4;
 const CHART_STEPS: usize = 3;
 /// Maximum number of placements in a chart; four exist.
 const PLACEMENTS: usize = 6;
-/// Maximum number of workloads shown here; the rest is among all measurements.
+/// Maximum number of workloads shown here; the others are in the list of all measurements.
 const WORKLOADS: usize = 32;
 
 /// A summary of all workloads, a block for each workload with enough steps for a chart (if there is room), and one block with the steps of
@@ -83,7 +83,8 @@ pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
     blocks
 }
 
-/// The first workload's steps in this many rows: the first and last of its first placement, and the last of each other placement.
+/// The first workload's steps, limited to this many rows: the first and last of its first placement, and the last of
+/// each other placement.
 pub(crate) fn in_short(record: &Record, most: usize) -> Table {
     let Some((name, mut lines)) = workloads(record).into_iter().next() else {
         return workloads::tables(record, &Shown::default()).next().unwrap_or_default();
@@ -173,7 +174,7 @@ fn fits(workloads: &[Workload], steps: &Steps) -> Table {
             if number >= WORKLOADS || at >= PLACEMENTS {
                 continue;
             }
-            // A speed-up depends on the last step: if that step is unreliable, so is the speed-up.
+            // The speed-up of a row is that of its last step; if that step is unreliable, so is the speed-up.
             let last = line.steps.last();
             let impossible = last.is_some_and(|last| !line.is_possible(last));
             table.note_row(impossible.then_some(DISTURBED));

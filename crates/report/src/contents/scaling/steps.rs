@@ -8,16 +8,16 @@ use super::Workload;
 use crate::contents::figures::{bare_value, mark, marked_speed_up, rate, remarks, spread, value, withheld};
 use crate::table::{Field, Table};
 
-/// Steps of one table.
+/// Maximum number of steps in one table.
 const STEPS: usize = 256;
 
 /// The reason for a missing speed-up in a row with a known throughput.
 pub(crate) const DISTURBED: &str = "no speed-up (-): the single-threaded run was disturbed";
 
 /// The reason for a missing speed-up of the last step if both throughputs are known.
-const VAGUE: &str = "no speed-up (-): the 95 % CI is wider than the result";
+const VAGUE: &str = "no speed-up (-): the 95 % CI is wider than ±100 %";
 
-/// Whether a line's last speed-up is not shown because its interval is wider than its value.
+/// Whether a line's last speed-up is not shown because its interval is wider than ±100 %.
 pub(super) fn is_vague(line: &Scaling) -> bool {
     line.speedup_interval.is_some_and(|(low, high)| high - low > 2.0 * line.speedup)
 }
@@ -51,7 +51,8 @@ impl<'a> Steps<'a> {
                 metrics::WORKLOAD_TIME if has_threads(m) => &mut figures.time,
                 _ => continue,
             };
-            // The first step's own result, not that of the single-threaded workload, which may have run on another CPU.
+            // The first step's own result is used, not that of the single-threaded workload, which may have run on
+            // another CPU.
             if kept.is_none_or(|kept| !has_threads(kept) && has_threads(m)) {
                 *kept = Some(m);
             }
@@ -93,7 +94,8 @@ impl<'a> Steps<'a> {
     }
 }
 
-/// Finds a step. A single thread has neither threads nor placement; it is the first step of every line.
+/// The key of a step. Results for a single thread have neither a number of threads nor a placement; they are the first
+/// step of every line.
 fn place<'b>(workload: &'b str, placement: &'b str, threads: u64) -> (&'b str, &'b str, u64) {
     (workload, if threads == 1 { "" } else { placement }, threads)
 }

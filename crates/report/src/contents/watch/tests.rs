@@ -143,7 +143,10 @@ fn no_more_threads_are_said_to_wait_than_to_be_blocked() {
     assert_eq!(waits(watch).rows[0][1], "0.80");
     let text = show(&record, &Style::default());
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(flat.contains("samples, scaled to the threads that the kernel counts as blocked"), "{text}");
+    assert!(
+        flat.contains("samples, scaled to the number of threads that the kernel counts as blocked"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -8,11 +8,11 @@ use crate::paint::{Span, Tone};
 use crate::terminal::screen::Screen;
 use crate::text::{cut, pad_left, pad_right, width};
 
-/// Above this many new processes per second, short-lived processes use CPU time that no line shows.
+/// Above this many new processes per second, short-lived processes use CPU time that no row shows.
 const MANY_STARTED: f64 = 500.0;
-/// Minimum CPU time, as a share of one CPU, for processes without a line to be listed together.
+/// Processes without a row are listed together if they use at least this share of one CPU.
 const OTHERS: f64 = 0.1;
-/// The columns of a narrow table's heading that show its period.
+/// Width of the part of a narrow table's heading that shows the period.
 const OVER: usize = 11;
 /// Two periods are equal if they differ by no more than this share.
 const ALIKE: f64 = 0.2;
@@ -21,7 +21,7 @@ const ALIKE: f64 = 0.2;
 #[derive(Clone, Debug, Default)]
 pub struct LastLook {
     processes: Vec<Process>,
-    /// The period in which the CPU times of these processes were counted, s, and whether it is the interval.
+    /// The period over which the CPU times of these processes were counted, s, and whether it is the interval.
     seconds: f64,
     is_of_interval: bool,
     /// The machine's activity in that period.
@@ -30,7 +30,7 @@ pub struct LastLook {
     since: Meanwhile,
 }
 
-/// CPU use of a machine in intervals, s.
+/// CPU time of a machine over one or more intervals, s.
 #[derive(Clone, Copy, Debug, Default)]
 struct Meanwhile {
     seconds: f64,
@@ -79,7 +79,7 @@ struct Columns {
 }
 
 impl Columns {
-    /// `behind`: columns left free by the last column of a narrow table.
+    /// `behind`: number of character columns to leave free at the end of a narrow table's rows.
     fn new(screen: &Screen, others: &[usize], behind: usize) -> Self {
         let room = screen.width();
         let (number, gap, name, behind) = if room < NARROW { (7, 1, 13, behind) } else { (9, 2, 17, 0) };
@@ -94,7 +94,7 @@ impl Columns {
         Self { number, gap, name, others, room }
     }
 
-    /// A row, with the text after it if it fits completely.
+    /// A row, followed by the text `behind` if it fits completely.
     fn row(&self, number: &str, name: &str, others: &[String], behind: &str) -> String {
         let cells: String = others.iter().zip(&self.others).map(|(text, w)| pad_left(text, *w)).collect();
         let row = format!(
@@ -158,7 +158,7 @@ pub(super) fn threads(screen: &mut Screen, interval: &Interval, room: usize) {
     screen.line(&[Span::quiet(columns.row("TID", "name", &heads, ""))]);
     let service = interval.service.clone().unwrap_or_default();
     let seconds = if service.seconds > 0.0 { service.seconds } else { interval.seconds };
-    // The clocks have different sources, so a thread's share is limited to 100 %.
+    // The two times are from different clocks, so a thread's share is limited to 100 %.
     let percent = |of: f64, threads: f64| {
         format!("{:.1}", (of / seconds.max(1e-9) * 100.0).clamp(0.0, 100.0 * threads))
     };
