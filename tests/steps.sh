@@ -114,7 +114,10 @@ step_format() { cargo fmt --all --check; }
 # Uses the release profile, because `native` builds the other one; with unwinding as in tests, because everything would otherwise be checked twice.
 step_lint() { CARGO_PROFILE_RELEASE_PANIC=unwind cargo clippy --release --workspace --all-targets -- -D warnings; }
 
-step_documents() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items; }
+# With the profile of `lint`, so that the dependencies are not checked twice.
+step_documents() {
+    CARGO_PROFILE_RELEASE_PANIC=unwind RUSTDOCFLAGS="-D warnings" cargo doc --release --workspace --no-deps --document-private-items
+}
 
 # Checks the licenses and sources of the dependencies, as specified in deny.toml.
 step_dependencies() { cargo deny --locked check licenses sources --hide-inclusion-graph; }

@@ -1174,7 +1174,7 @@ class Node:
 
 @dataclass(frozen=True)
 class NotLookedFor:
-    """A rule that was not applied because data is missing."""
+    """A rule not applied because data is missing."""
 
     #: The missing data.
     missing: str

@@ -21,7 +21,7 @@ class Answer:
         return f"{self.by}/{self.kind}" if self.kind else self.by
 
     def is_disturbed(self):
-        """Whether other programs had the CPUs: its own surplus of threads is none of that."""
+        """Whether other programs used the CPUs: its own surplus of threads is none of that."""
         return self.others > 0.2 and (self.runnable > 0.5 or self.by == "cpu-contention")
 
 
@@ -59,8 +59,8 @@ def judge(answer, truth, table):
     if is_among(answer, expand(spec["wrong"], groups)):
         return Verdict(WRONG)
     if answer.is_disturbed():
-        return Verdict(UNDECIDED, "other programs had the CPUs")
-    return Verdict(UNDECIDED, f"{answer.said()} says no cause")
+        return Verdict(UNDECIDED, "other programs used the CPUs")
+    return Verdict(UNDECIDED, f"{answer.said()} names no cause")
 
 
 def false_zeros(sampled, path=""):

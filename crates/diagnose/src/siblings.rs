@@ -43,9 +43,8 @@ pub(crate) fn find_steps<'a>(index: &RecordIndex<'a>) -> Vec<Steps<'a>> {
     let sizes = BlockSizes::from_record(index.record);
     // The system placed the threads, or cores were filled before siblings: otherwise, a step with as many threads as cores does not use one
     // thread per core.
-    let is_unplaced = |m: &Measurement| matches!(m.labels.word(Label::Placement), None | Some("cores-first"));
-    let figures =
-        index.figures_of(metrics::WORKLOAD_THROUGHPUT).filter(|m| m.value() > 0.0 && is_unplaced(m));
+    let is_free = |m: &Measurement| matches!(m.labels.word(Label::Placement), None | Some("cores-first"));
+    let figures = index.figures_of(metrics::WORKLOAD_THROUGHPUT).filter(|m| m.value() > 0.0 && is_free(m));
     for m in figures.filter(|m| sizes.is_level(m)) {
         let (Some(workload), Some(threads)) =
             (m.labels.word(Label::Workload), m.labels.count(Label::Threads))

@@ -79,7 +79,7 @@ impl Shared {
             rest = split_number(rest).map_or(rest, |(_, rest)| rest);
         }
         let sign = self.sign.as_ref().and_then(|sign| sign.find(front(rest)));
-        let rest = without_stamps(sign.map_or(rest, |found| &rest[found.end()..]));
+        let rest = sign.map_or(rest, |found| without_stamps(&rest[found.end()..]));
         match self.printed {
             true => {
                 let ends = ["\\n\")", "\\n')", "\\n\"", "\\n'", "\")", "')", "\"", "'"];
@@ -110,7 +110,8 @@ pub(super) fn is_part(word: &str) -> bool {
 
 /// The first 120 characters of a line.
 fn front(line: &str) -> &str {
-    line.char_indices().nth(120).map_or(line, |(end, _)| &line[..end])
+    let end = Some(line).filter(|line| line.len() > 120).and_then(|line| line.char_indices().nth(120));
+    end.map_or(line, |(end, _)| &line[..end])
 }
 
 /// A line without leading time stamps.

@@ -178,9 +178,8 @@ impl ColumnsReader {
         }
         let at = columns.iter().position(|column| matches!(column.as_str(), "CPU" | "cpu"));
         let cpu = at.and_then(|at| words.get(at)?.parse().ok());
-        let mut last = None;
         for (name, value) in columns.iter().zip(words) {
-            last = None;
+            self.last = None;
             let Some((kind, word)) = meaning(name) else { continue };
             let exponent = match kind {
                 "state" => -2,
@@ -200,10 +199,9 @@ impl ColumnsReader {
             }
             let fresh = || Column { line: line.into(), ..Column::default() };
             let column = self.found.entry(key).or_insert_with(fresh);
-            last = Some(name).filter(|_| !mean);
+            self.last = Some((name.clone(), cpu)).filter(|_| !mean);
             if mean { column.mean = Some(value) } else { column.samples.push(value) }
         }
-        self.last = last.map(|name| (name.clone(), cpu));
         Fit::Taken
     }
 }

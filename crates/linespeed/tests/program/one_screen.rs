@@ -98,9 +98,16 @@ fn fits(text: &str, args: &[String]) {
 #[test]
 fn every_table_stands_above_the_answer_where_all_are_asked_for() {
     let answers = [&["inspect"][..], &["show", RUN], &["show", COMMAND], &["plan", MACHINES[0]]];
+    // inspect reads the records that other tests save.
+    let home = folder();
+    let answer_to = |args: &[&str]| {
+        let mut command = linespeed(args);
+        command.env("XDG_STATE_HOME", home.path());
+        run(command).succeeds().stdout
+    };
     for args in answers {
-        let answer = ran(args.iter()).succeeds().stdout;
-        let all = ran(args.iter().chain(&["--all"])).succeeds().stdout;
+        let answer = answer_to(args);
+        let all = answer_to(&[args, &["--all"]].concat());
         // But for the way to what is not shown yet.
         let parts = |text: &str| {
             let (answer, more) = text.rsplit_once("\nMore: ").unwrap_or((text.trim_end(), ""));

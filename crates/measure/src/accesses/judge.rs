@@ -12,6 +12,9 @@ use super::spread;
 
 /// Minimum number of accesses for a code location to be evaluated separately.
 const OWN: usize = 16;
+/// Minimum number of accesses from several code locations that show which memory in a private cache is evenly accessed: half of them may go
+/// to the pages of the first cache, each of which must be accessed four times to count as hot.
+const VAGUE: usize = 96;
 /// The owner number of memory shared by several processes: related programs map it at the same addresses.
 const OF_SEVERAL: i32 = 0;
 
@@ -74,7 +77,12 @@ fn places(all: &[Seen], caches: &Caches) -> Vec<Option<(Touch, Fits)>> {
             sets.push(set);
         }
         let fit = caches.fit(cache, &sets);
-        parts.iter().zip(fit).for_each(|(part, fits)| part.iter().for_each(|one| put(one, fits)));
+        let is_mixed = |of: &[Placed]| of.windows(2).any(|two| two[0].touch.place != two[1].touch.place);
+        for (part, fits) in parts.iter().zip(fit) {
+            // Among few accesses of several code locations, those to hot pages are not recognized.
+            let is_vague = fits == Fits::OwnCache && part.len() < VAGUE && is_mixed(part);
+            part.iter().for_each(|one| put(one, if is_vague { Fits::FirstCache } else { fits }));
+        }
     }
     places
 }

@@ -41,10 +41,8 @@ fn conditions_and_machine(screen: &mut Screen, record: &Record) {
         .map(|of| of.what.clone())
         .collect();
     if !withheld.is_empty() {
-        let words = format!(
-            "withheld, because the record was changed or damaged: {}",
-            join_most(&withheld, WITHHELD)
-        );
+        let words =
+            format!("withheld (the record was changed or damaged): {}", join_most(&withheld, WITHHELD));
         screen.line(&[Span::new(Tone::Serious, words)]);
     }
     screen.short(MACHINE, "", "  ", format!("Machine: {}", summary::machine(record).join(", ")));

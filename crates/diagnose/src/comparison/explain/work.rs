@@ -29,7 +29,7 @@ pub(in crate::comparison) const DECLARED: Template =
 /// The cause: instructions needed for the same work.
 pub(in crate::comparison) const INSTRUCTIONS: Template =
     Template::new("comparison-cause-instructions", "instructions for the same work");
-/// The cause: cycles needed for the same work, if instructions were not counted.
+/// The cause: cycles needed for the same work, if instructions per cycle are not a cause.
 const CYCLES: Template = Template::new("comparison-cause-cycles", "cycles for the same work");
 /// The cause: throughput of one thread.
 pub(in crate::comparison) const ONE_THREAD: Template =
@@ -216,8 +216,7 @@ fn core_causes(pair: &Pair, this: &Work, base: &Work) -> [Option<Cause>; 3] {
     let both = this.instructions.as_ref().zip(base.instructions.as_ref()).filter(|_| ipc.is_some());
     let instructions =
         both.filter(fit).and_then(|(this, base)| figure_cause(pair, INSTRUCTIONS, this, base, Better::Lower));
-    let counted = this.instructions.is_some() && base.instructions.is_some();
-    let both = this.cycles.as_ref().zip(base.cycles.as_ref()).filter(|_| ipc.is_none() && !counted);
+    let both = this.cycles.as_ref().zip(base.cycles.as_ref()).filter(|_| ipc.is_none());
     let cycles =
         || both.filter(fit).and_then(|(this, base)| figure_cause(pair, CYCLES, this, base, Better::Lower));
     [clock, ipc, instructions.or_else(cycles)]

@@ -82,17 +82,15 @@ pub fn tell(options: &Options, tuned: &TunedSession, names_set: bool) {
         let draw = |screen: &mut Screen| knob_changes::knobs_set(screen, tuned.outcomes());
         return output::print_error(&Screen::draw(&output::error_style(&options.out), draw));
     }
-    let say = |what: &str, is_one: fn(&&KnobOutcome) -> bool, shown: &str| {
+    let say = |what: &str, is_one: &dyn Fn(&&KnobOutcome) -> bool, shown: &str| {
         let mut names: Vec<&str> = tuned.outcomes().iter().filter(is_one).map(|one| one.knob).collect();
         names.dedup();
         if !names.is_empty() {
             output::complain(&format!("{what}: {} (-v shows {shown})", names.join(", ")));
         }
     };
-    if names_set {
-        say("set until the end", |one| one.is_done(), "the values");
-    }
-    say("not set", |one| one.is_missing(), "why");
+    say("set until the end", &|one| names_set && one.is_done(), "the values");
+    say("not set", &|one| one.is_missing(), "why");
     for (knob, note) in tuned.outcomes().iter().filter_map(|done| Some((done.knob, done.note.as_ref()?))) {
         output::complain(&format!("{knob}: {note}"));
     }

@@ -95,7 +95,7 @@ pub(super) fn measure_avoided(context: &mut Context, groups: &[Group], parts: &[
 /// The avoided share as a result, and a reason if it does not determine the bus traffic.
 fn figure(place: Labels, rounds: &[Round], threads: usize) -> (Measurement, Option<Text>) {
     let median =
-        |rate: fn(&Round) -> f64| Summary::from_samples(&rounds.iter().map(rate).collect::<Vec<_>>()).median;
+        |of: fn(&Round) -> f64| Summary::from_samples(&rounds.iter().map(of).collect::<Vec<_>>()).median;
     // The kind of run with more traffic in most rounds is closer to the capacity of the bus.
     let reads_more = median(|round| round.all_read) >= median(|round| round.streaming);
     let bus = |round: &Round| if reads_more { round.all_read } else { round.streaming };
