@@ -117,7 +117,7 @@ fn takes(sampled: &Sampled, used: f64, ceilings: &Ceilings) -> Option<Text> {
     let (far, cached) = (sampled.far.share, sampled.last_cache.share);
     if far.max(cached) >= TAKES && sampled.level != Some(MemoryLevel::L2) {
         let bytes = Value::Rounded(Box::new(Value::Figure(sampled.working_set?, "B")), 1);
-        return Some(text!("occupies {bytes} of the last-level cache", bytes));
+        return Some(text!("accesses {bytes} beyond its core's caches", bytes));
     }
     (sampled.spinning.share >= TAKES).then(|| text!("spins"))
 }

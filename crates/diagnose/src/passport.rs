@@ -46,8 +46,9 @@ pub struct Passport {
 pub fn passport(here: &Record, baseline: &Record) -> Passport {
     let (design, mut reasons) = designs(here, baseline);
     reasons.extend(shapes(here, baseline));
-    if let Some(disturbed) = disturbance(here) {
-        reasons.push(text!("{disturbed} while the clock was measured"));
+    for (record, what) in [(here, "the clock was measured"), (baseline, "the baseline was measured")] {
+        reasons
+            .extend(disturbance(record).map(|disturbed| text!("{disturbed} while {what}", disturbed, what)));
     }
     let mut clocks = None;
     if reasons.is_empty() {
@@ -106,7 +107,8 @@ fn shapes(here: &Record, baseline: &Record) -> Vec<Text> {
     let mut differ = Vec::new();
     for ((fact, own), other) in of_shape {
         // The absence of a quota is a known value. A fact that is unknown for one machine is not a difference.
-        if own == other || !fact.is_limit() && (own.is_none() || other.is_none()) {
+        let is_known = fact.is_limit() || fact.what.code() == Some("comparison-fact-hypervisor");
+        if own == other || !is_known && (own.is_none() || other.is_none()) {
             continue;
         }
         let [own, other] = [own, other].map(|value| value.unwrap_or_else(|| "none".to_owned()));

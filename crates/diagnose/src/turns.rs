@@ -130,9 +130,8 @@ fn against(
 /// The failures of a command that failed in most of its runs, whose time is not the time of its work.
 fn describe_failures(command: &Named) -> Option<Text> {
     let ends: Vec<RunEnd> = command.time.detail.get(detail::ENDS)?;
-    let has_failed =
-        |end: &&RunEnd| !matches!(end, RunEnd::Code(0) | RunEnd::TimedOut(_) | RunEnd::Stopped(_));
-    let failed = ends.iter().filter(has_failed).count();
+    let fails = |end: &&RunEnd| !matches!(end, RunEnd::Code(0) | RunEnd::TimedOut(_) | RunEnd::Stopped(_));
+    let failed = ends.iter().filter(fails).count();
     let (name, runs) = (command.name.clone(), count_noun(ends.len(), "run"));
     let says = || text!("not compared: {name} failed in {failed} of {runs}", name, failed, runs);
     (2 * failed > ends.len()).then(says)

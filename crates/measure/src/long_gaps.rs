@@ -75,11 +75,14 @@ impl Longest {
                 None => (Witness::Counts, held.counted),
             };
             takers.truncate(TAKERS);
+            let ns = (held.to - held.from) as f64;
+            // Run times are known since the last scan, which may be before the gap.
+            takers.iter_mut().for_each(|taker| taker.ns = taker.ns.map(|taken| taken.min(ns)));
             LongGap {
                 cpu: held.cpu,
                 woken: held.woken.map(str::to_owned),
                 at_seconds: held.from as f64 / 1e9,
-                ns: (held.to - held.from) as f64,
+                ns,
                 witness,
                 takers,
             }

@@ -36,8 +36,8 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         finding.cite(says, "diagnosis.shape.distances")
     });
     let shown = (!shape.siblings_not_confirmed.is_empty()).then(|| {
-        let pairs = shape.siblings_not_confirmed.len();
-        let what = text!("{pairs} pairs of CPUs that Linux shows as SMT siblings do not contend", pairs);
+        let pairs = record::phrase::count_noun(shape.siblings_not_confirmed.len(), "pair");
+        let what = text!("{pairs} of CPUs that Linux shows as SMT siblings: no contention", pairs);
         RULE.report_fact_as("hidden-domains siblings", Severity::Note, what)
             .cite(
                 text!("each CPU is equally fast whether the other is busy or idle"),

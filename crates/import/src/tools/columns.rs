@@ -189,9 +189,8 @@ impl ColumnsReader {
             let Some(value) = parse_scaled(value, exponent) else { continue };
             // A TSC with a different rate belongs to another machine.
             let key = (name.clone(), cpu);
-            let rate = Some(&key).filter(|_| kind == "tsc" && cpu.is_none()).map(|key| self.found.get(key));
-            if let Some((known, line_of)) =
-                rate.flatten().and_then(|known| Some((known.samples.first()?, &known.line)))
+            let rate = Some(&key).filter(|_| kind == "tsc" && cpu.is_none()).and_then(|k| self.found.get(k));
+            if let Some((known, line_of)) = rate.and_then(|known| Some((known.samples.first()?, &known.line)))
                 && (known - value).abs() > 0.1 * known
             {
                 let origins = [sink.origin(line_of.line()), sink.origin(line)];

@@ -122,7 +122,7 @@ fn measure(
     let find = |names: &[&str]| names.iter().filter_map(|name| list::find(name)).collect();
     let (chosen, depth, cpus): (Vec<&Measure>, Depth, CpuList) = match (asked.screen, asked.class) {
         (true, _) => (MEASUREMENTS.to_vec(), options.measuring.depth(), allowed),
-        (false, true) => (find(&PROBED[..1]), Depth::Quick, allowed),
+        (false, true) => (find(&PROBED[..2]), Depth::Quick, allowed),
         (false, false) => {
             (find(&PROBED), Depth::Quick, lead_cpu(&found.machine, &allowed).into_iter().collect())
         }

@@ -29,9 +29,8 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
     let mut parts =
         vec![Part::Says(says(shape)), Part::Table(beside_shown(record, shape)), Part::Table(table)];
     let spells = spells(record, shape);
-    let has_news =
-        |state: &ShapeState| !state.cores.is_empty() || state.domains.iter().any(|of| of.len() > 1);
-    if spells.len() > 1 || spells.first().is_some_and(|spell| has_news(spell.state)) {
+    let is_new = |state: &ShapeState| !state.cores.is_empty() || state.domains.iter().any(|of| of.len() > 1);
+    if spells.len() > 1 || spells.first().is_some_and(|spell| is_new(spell.state)) {
         let fields: [Field<Spell>; 5] = [
             ("#from", |spell| format!("{:.1} s", spell.from)),
             ("#checks", |spell| spell.looks.to_string()),

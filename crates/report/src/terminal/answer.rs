@@ -150,15 +150,17 @@ pub(super) fn headlines(screen: &mut Screen, record: &Record, shows_beside: bool
         let name = Span::plain(format!("  {}  ", pad_right(&clean(&resource.name), names)));
         let share = Span::strong(pad_left(&stands(resource), shares));
         // Without a share, the mark refers to the result.
-        let doubtful = resource.doubt.is_some() && !summary::is_untold(record, resource);
+        let is_shown = !summary::is_untold(record, resource);
+        let doubtful = resource.doubt.is_some() && is_shown;
         let [of_share, of_figure] = match (doubtful, line_speed(resource).is_some()) {
             (false, _) => ["  ", ""],
             (true, true) => ["? ", ""],
             (true, false) => ["  ", MARK],
         };
-        let mark = Span::new(Tone::Warning, of_share);
         let position = summary::position(resource).filter(|word| *word != stands(resource));
         let figures = format!("{}{of_figure}", summary::held_against(record, resource));
+        let delivered = record::units::figure(resource.delivered, &resource.unit);
+        let bare = |typical: String| format!("{delivered}{of_figure}; {typical}");
         let beside = resource.beside.as_ref().map(|beside| clean(&beside.to_string()));
         let line = |parts: [Option<String>; 3]| {
             parts.into_iter().flatten().fold(figures.clone(), |line, more| format!("{line}; {more}"))
@@ -171,12 +173,14 @@ pub(super) fn headlines(screen: &mut Screen, record: &Record, shows_beside: bool
             line([position(), long.clone(), beside.clone()]),
             line([position(), short.clone(), beside.clone()]),
             line([position(), long, None]),
-            line([position(), short, None]),
+            line([position(), short.clone(), None]),
+            // The typical range is more important than the best result here.
+            short.filter(|_| is_shown).map_or(figures.clone(), bare),
             line([position(), None, None]),
         ];
         let fits = |line: &&String| at + width(line) <= screen.width();
-        let (number, shown) = lines.iter().enumerate().find(|(_, line)| fits(line)).unwrap_or((5, &figures));
-        screen.line(&[name, share, mark, Span::plain(shown)]);
+        let (number, shown) = lines.iter().enumerate().find(|(_, line)| fits(line)).unwrap_or((6, &figures));
+        screen.line(&[name, share, Span::new(Tone::Warning, of_share), Span::plain(shown)]);
         if let Some(beside) = beside.filter(|_| shows_beside && number > 1) {
             let at = at.min(screen.width().saturating_sub(width(&beside)));
             screen.line(&[Span::plain(format!("{}{beside}", " ".repeat(at)))]);

@@ -60,10 +60,10 @@ fn good(check: &Check, baseline: &str, unseen: String) -> String {
         let says = format!("UNDECIDED: {limit}; {} match", count_facts(check.alike));
         return longest([format!("{says} {baseline}"), says].into_iter(), |line| width(line) <= WIDEST);
     }
-    let rest = [limit, unseen];
     let figures = (known > 0).then(|| format!(", {}", record::phrase::count_noun(known, "result")));
     let off = format!("OK: {}{} match", count_facts(check.alike), figures.unwrap_or_default());
-    let rest: String = rest.iter().filter(|part| !part.is_empty()).map(|part| format!("; {part}")).collect();
+    let rest: String =
+        [limit, unseen].iter().filter(|of| !of.is_empty()).map(|of| format!("; {of}")).collect();
     let lines = [format!("{off} {baseline}{rest}"), format!("{off}{rest}")];
     longest(lines.into_iter(), |line| width(line) <= WIDEST)
 }

@@ -217,8 +217,7 @@ fn core_causes(pair: &Pair, this: &Work, base: &Work) -> [Option<Cause>; 3] {
     let instructions =
         both.filter(fit).and_then(|(this, base)| figure_cause(pair, INSTRUCTIONS, this, base, Better::Lower));
     let both = this.cycles.as_ref().zip(base.cycles.as_ref()).filter(|_| ipc.is_none());
-    let cycles =
-        || both.filter(fit).and_then(|(this, base)| figure_cause(pair, CYCLES, this, base, Better::Lower));
+    let cycles = || both.filter(fit).and_then(|(a, b)| figure_cause(pair, CYCLES, a, b, Better::Lower));
     [clock, ipc, instructions.or_else(cycles)]
 }
 
