@@ -1,6 +1,6 @@
 //! The answer of a run on one screen: verdict, headlines, worst findings, missing measurements, noise, machine, and a pointer to the rest.
 
-use record::diagnosis::{Position, Resource};
+use record::diagnosis::{CeilingSource, Position, Resource};
 use record::phrase::{count_noun, join_most, quote_word};
 use record::{Coverage, Record, State};
 
@@ -150,33 +150,33 @@ pub(super) fn headlines(screen: &mut Screen, record: &Record, shows_beside: bool
         let name = Span::plain(format!("  {}  ", pad_right(&clean(&resource.name), names)));
         let share = Span::strong(pad_left(&stands(resource), shares));
         // Without a share, the mark refers to the result.
-        let is_shown = !summary::is_untold(record, resource);
-        let doubtful = resource.doubt.is_some() && is_shown;
+        let doubtful = resource.doubt.is_some() && !summary::is_untold(record, resource);
         let [of_share, of_figure] = match (doubtful, line_speed(resource).is_some()) {
             (false, _) => ["  ", ""],
             (true, true) => ["? ", ""],
             (true, false) => ["  ", MARK],
         };
-        let position = summary::position(resource).filter(|word| *word != stands(resource));
+        let place = summary::position(resource).filter(|it| *it != stands(resource)).map(str::to_owned);
         let figures = format!("{}{of_figure}", summary::held_against(record, resource));
+        // The typical range is more important than the best result here.
+        let has_best =
+            resource.source == Some(CeilingSource::Measured) && !summary::is_untold(record, resource);
         let delivered = record::units::figure(resource.delivered, &resource.unit);
-        let bare = |typical: String| format!("{delivered}{of_figure}; {typical}");
+        let bare = if has_best { delivered + of_figure } else { figures.clone() };
         let beside = resource.beside.as_ref().map(|beside| clean(&beside.to_string()));
-        let line = |parts: [Option<String>; 3]| {
-            parts.into_iter().flatten().fold(figures.clone(), |line, more| format!("{line}; {more}"))
+        let line = |figures: &str, parts: [Option<String>; 3]| {
+            parts.into_iter().flatten().fold(figures.to_owned(), |line, more| format!("{line}; {more}"))
         };
         let at = names + shares + 6;
-        let position = || position.map(str::to_owned);
         let [long, short] = [true, false].map(|all| summary::typical(resource, all));
         // With all related facts if they fit, otherwise with the more important ones.
         let lines = [
-            line([position(), long.clone(), beside.clone()]),
-            line([position(), short.clone(), beside.clone()]),
-            line([position(), long, None]),
-            line([position(), short.clone(), None]),
-            // The typical range is more important than the best result here.
-            short.filter(|_| is_shown).map_or(figures.clone(), bare),
-            line([position(), None, None]),
+            line(&figures, [place.clone(), long.clone(), beside.clone()]),
+            line(&figures, [place.clone(), short.clone(), beside.clone()]),
+            line(&figures, [place.clone(), long, None]),
+            line(&figures, [place.clone(), short.clone(), None]),
+            line(&bare, [place.clone(), short, None]),
+            line(&figures, [place.clone(), None, None]),
         ];
         let fits = |line: &&String| at + width(line) <= screen.width();
         let (number, shown) = lines.iter().enumerate().find(|(_, line)| fits(line)).unwrap_or((6, &figures));
