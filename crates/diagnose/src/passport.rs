@@ -237,6 +237,16 @@ mod tests {
         limited.machine.limits.cpu_quota = Some(1.5);
         assert_eq!(codes(&passport(&limited, &baseline)), ["passport-other-shape"]);
         assert_eq!(codes(&passport(&milan([3.25e9, 2.6e9]), &baseline)), ["passport-two-ratios"]);
+        let mut metal = milan([3.25e9, 3.2e9]);
+        metal.machine.virtualization.hypervisor = None;
+        for (here, base) in [(&metal, &baseline), (&baseline, &metal)] {
+            assert_eq!(codes(&passport(here, base)), ["passport-other-shape"]);
+        }
+        let mut disturbed = milan([3.25e9, 3.2e9]);
+        disturbed.conditions.after = Some(record::Snapshot { steal_share: Some(0.3), ..Default::default() });
+        for (here, base) in [(&disturbed, &baseline), (&baseline, &disturbed)] {
+            assert_eq!(passport(here, base).outcome, Comparable::No);
+        }
     }
 
     #[test]

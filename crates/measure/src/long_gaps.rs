@@ -226,6 +226,15 @@ mod tests {
     }
 
     #[test]
+    fn nobody_took_more_of_a_gap_than_it_lasted() {
+        let mut longest = Longest::default();
+        let task = Taker { ns: Some(12_900.0), ..Taker::new(TakerKind::Task) };
+        longest.add(Held { counted: vec![task, Taker::new(TakerKind::Irq)], ..held(1, 1_000, 5_000) });
+        let taken: Vec<Option<f64>> = longest.named(None)[0].takers.iter().map(|taker| taker.ns).collect();
+        assert_eq!(taken, [Some(4_000.0), None]);
+    }
+
+    #[test]
     fn a_trace_names_what_counts_only_suspect() {
         let text = "x-1 [002] d.h. 0.000002: irq_handler_entry: irq=5 name=nvme0q1\n";
         let (events, own) = (TraceEvents::parse(text), HashSet::new());

@@ -16,7 +16,7 @@ pub struct Check {
     /// Also measure everything (1 min; --quick: 10 s)
     #[arg(long, group = "measured")]
     pub screen: bool,
-    /// Check in 2 s whether results are comparable
+    /// Check in 3 s whether results are comparable
     #[arg(long, group = "measured", conflicts_with = "exit")]
     pub class: bool,
     /// Exit code and output for slurm, npd or nagios

@@ -185,8 +185,8 @@ pub(crate) fn held_against(record: &Record, resource: &Resource) -> String {
             format!("{delivered}, family {}", ends_of(ends, &resource.unit))
         }
         (Some(best), Some(CeilingSource::Measured)) => format!("{delivered}, best here {best}"),
-        (Some(ceiling), _) => format!("{delivered} of {ceiling}"),
-        (None, _) => delivered,
+        (Some(ceiling), Some(_)) => format!("{delivered} of {ceiling}"),
+        _ => delivered,
     }
 }
 

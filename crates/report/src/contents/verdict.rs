@@ -93,7 +93,7 @@ fn of_layers(record: &Record) -> String {
     match (worst, open.len()) {
         (Some(step), _) => format!("{}: {}{noisy}", capitalized(&step.what.to_string()), layers::said(step)),
         (None, 0) => format!("No two layers could be compared{noisy}"),
-        (None, open) => format!("No significant cost found ({} compared){noisy}", count_noun(open, "step")),
+        (None, open) => format!("No cost could be resolved in {}{noisy}", count_noun(open, "step")),
     }
 }
 

@@ -159,10 +159,9 @@ pub(super) fn headlines(screen: &mut Screen, record: &Record, shows_beside: bool
         let place = summary::position(resource).filter(|it| *it != stands(resource)).map(str::to_owned);
         let figures = format!("{}{of_figure}", summary::held_against(record, resource));
         // The typical range is more important than the best result here.
-        let has_best =
-            resource.source == Some(CeilingSource::Measured) && !summary::is_untold(record, resource);
-        let delivered = record::units::figure(resource.delivered, &resource.unit);
-        let bare = if has_best { delivered + of_figure } else { figures.clone() };
+        let has_best = resource.source == Some(CeilingSource::Measured);
+        let alone = summary::held_against(record, &Resource { source: None, ..resource.clone() });
+        let bare = if has_best { alone + of_figure } else { figures.clone() };
         let beside = resource.beside.as_ref().map(|beside| clean(&beside.to_string()));
         let line = |figures: &str, parts: [Option<String>; 3]| {
             parts.into_iter().flatten().fold(figures.to_owned(), |line, more| format!("{line}; {more}"))
