@@ -1186,7 +1186,7 @@ class NotLookedFor:
 class NotUnderstood:
     """Lines that belong to no known output."""
 
-    #: The first few of these lines; their tool is empty.
+    #: The first few of these lines; their `tool` field is empty.
     examples: Tuple[Origin, ...] = ()
     #: Number of such lines, without blank ones.
     lines: int = 0

@@ -66,7 +66,7 @@ impl<'a> BlockSizes<'a> {
         let unit = if is_bytes { "B/s" } else { best.unit.as_str() };
         let (share, rate) = (Value::Share(1.0 - m.value() / best.value()), figure(best.value(), unit));
         Some(text!(
-            "outlier: {share} below the {rate} of {bytes} blocks; larger blocks should not be slower",
+            "outlier: {share} below the {rate} of {bytes} blocks, although larger blocks should not be slower",
             bytes = Value::Bytes(bytes)
         ))
     }

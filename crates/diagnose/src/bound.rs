@@ -280,9 +280,11 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
     ];
     let mut causes: Vec<Cause> = rules.iter().filter_map(|rule| rule(&facts)).collect();
     sampled::add(&mut causes, &facts, facts.user / facts.cpu().max(1e-9) * facts.on_cpu());
-    // Threads contending for one lock spend kernel time on it and run one at a time, so more CPUs or larger reads do not help.
+    // Threads contending for one lock run one at a time, so more CPUs do not help. They also spend kernel time on it, so larger reads do not
+    // help, unless samples show other kernel work.
     if causes.iter().any(|cause| cause.by == BoundBy::Lock && cause.share >= SECOND) {
-        causes.retain(|cause| ![BoundBy::Kernel, BoundBy::TooFewCpus].contains(&cause.by));
+        let at_locks = time::of_locks(&facts) >= FIRST;
+        causes.retain(|cause| cause.by != BoundBy::TooFewCpus && !(at_locks && cause.by == BoundBy::Kernel));
     }
     // The kernel counts threads throttled by a quota as runnable, but this count is inexact. If a CPU was free, no other process delayed
     // them.

@@ -8,6 +8,7 @@ use record::command_run::Ceilings;
 use serde::{Deserialize, Serialize};
 
 use crate::ceilings::{collect_ceilings, update_ceilings};
+use crate::cpu_accounting::disturbance;
 
 /// The version of the file format. Version 2 stored only one machine, with the newest result for each quantity; version 3 stored a single
 /// record for the IPC of all workloads.
@@ -51,13 +52,17 @@ impl KeptCeilings {
     /// The file's text after adding what is new in a record of the machine `here`, which is stored in `file`; `None` if the record adds
     /// nothing.
     pub fn with_record(mut self, record: &Record, file: Option<&str>, here: &Identity) -> Option<String> {
-        let new = collect_ceilings(record);
+        let mut new = collect_ceilings(record);
         if new == Ceilings::default() {
             return None;
         }
         let day = record.started.get(..10).unwrap_or_default();
         let at = self.machines.iter().position(|one| is_same(&one.machine, here));
         let old = at.map(|at| self.machines.remove(at).ceilings).unwrap_or_default();
+        // Other processes occupy part of the shared caches.
+        if disturbance(record).is_some() && !old.curve.is_empty() {
+            new.curve.clear();
+        }
         self.schema = SCHEMA;
         let machine = here.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
         self.machines.push(OfMachine { machine, ceilings: update_ceilings(old, new, day, file) });
@@ -132,6 +137,27 @@ mod tests {
             keep(&mut file, &record(1.0, 1e9), &host(&number.to_string()));
         }
         assert_eq!(KeptCeilings::read(&file).machines.len(), MOST_MACHINES);
+    }
+
+    #[test]
+    fn a_curve_of_a_disturbed_run_does_not_replace_a_better_one() {
+        let here = host("a");
+        let mut file = Vec::new();
+        let mut add = |ns: f64, stolen: f64| {
+            let mut record = record(1.5, 1e10);
+            let points: Vec<(u64, f64)> = (12..30).map(|bits| (1 << bits, ns)).collect();
+            crate::samples::add_curve(&mut record, "2MiB", &points);
+            record.machine.counts.cpus_online = Some(2);
+            let mut after = record.conditions.before.clone();
+            after.steal_share = Some(stolen);
+            record.conditions.after = Some(after);
+            keep(&mut file, &record, &here);
+            kept(&file, &here).unwrap().curve[0].ns
+        };
+        assert_eq!(add(90.0, 0.5), 90.0, "the only curve");
+        assert_eq!(add(20.0, 0.0), 20.0);
+        assert_eq!(add(80.0, 0.5), 20.0);
+        assert_eq!(add(25.0, 0.0), 25.0, "the newest curve of an idle machine");
     }
 
     #[test]

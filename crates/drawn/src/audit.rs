@@ -191,7 +191,7 @@ fn head(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
     let here = count_noun(knobs.len() - standing(knobs, Stand::Absent).len(), "knob");
     let place = if seen.captured { "in this tree" } else { "here" };
     let says = match noisy.len() {
-        0 => format!("None of the {here} {place} adds noise that can be disabled"),
+        0 => format!("None of the {here} {place} adds avoidable noise"),
         n => format!("{n} of the {here} {place} {} noise to measurements", agree(n, "adds", "add")),
     };
     screen.paragraph(&[], Tone::Strong, format!("{says}{by_hand}."));

@@ -81,7 +81,10 @@ pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>, aliases: 
             let what = text!("fleet-same-name", "hosts of the same name, distinguished by overlapping runs");
             remark(remarks, what, false, format!("{name} ({})", lanes.len()));
         }
-        for (number, lane) in lanes.into_iter().enumerate() {
+        for (number, mut lane) in lanes.into_iter().enumerate() {
+            // A later run of a few measurements does not replace a complete one.
+            let most = lane.iter().map(|at| briefs[*at].figures.len()).max().unwrap_or(0);
+            lane.sort_by_key(|at| 2 * briefs[*at].figures.len() < most);
             for (age, at) in lane.into_iter().enumerate() {
                 if number > 0 {
                     let name = format!("{} ({})", briefs[at].machine, number + 1);

@@ -134,7 +134,7 @@ pub(crate) fn read_record(path: &Path, names: &Names) -> Result<Record, Text> {
     })?;
     record.keep_summaries();
     if record.watch.is_some() {
-        return Err(text!("fleet-watch", "a recording of live; to compare two: linespeed compare"));
+        return Err(text!("fleet-watch", "a live recording; compare two with linespeed compare"));
     }
     if record.measurements.is_empty() {
         return Err(text!("fleet-no-figures", "no results: inventory only"));

@@ -137,6 +137,23 @@ fn the_newest_record_of_a_machine_counts_and_older_ones_tell_that_it_was_slow_be
 }
 
 #[test]
+fn a_later_run_of_a_single_measurement_does_not_hide_a_complete_one() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..10 {
+        let slow = if number == 3 { ("memory.bandwidth", 0.8) } else { ("", 1.0) };
+        let mut record = machine(number, slow);
+        write(folder.path(), &format!("{number}.json"), &record);
+        record.started = format!("2026-11-24T12:{number:02}:00Z");
+        record.measurements.retain(|m| m.metric == "clock.frequency");
+        write(folder.path(), &format!("{number}-later.json"), &record);
+    }
+    let fleet = said(folder.path());
+    let [slow] = fleet.slow.as_slice() else { panic!("{:?}", fleet.slow) };
+    assert_eq!((slow.machine.as_str(), fleet.reading.earlier), ("node03", 10));
+    assert!(slow.started.contains("T10:"));
+}
+
+#[test]
 fn two_hosts_of_one_name_that_ran_at_once_are_two_machines() {
     let folder = tempfile::tempdir().unwrap();
     for number in 0..2 {

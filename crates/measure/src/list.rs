@@ -86,6 +86,9 @@ pub fn run(
         .map(|m| m.budget(machine, cpus, depth_of(m, chosen, machine, cpus, depth)).seconds)
         .sum();
     context.looker = Looker::new(machine, cpus).map(|looker| looker.planned(seconds));
+    if context.looker.is_none() {
+        context.coverage.push(Coverage::impossible("placement", text!("placement checks need two CPUs")));
+    }
     let mut interrupted = None;
     if cpus.iter().next().and_then(|cpu| thread_group::run_on(cpu, |member| member.pinned)) == Some(false) {
         context.degrade_with_remedy(

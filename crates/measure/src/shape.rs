@@ -197,7 +197,8 @@ impl Looker {
     pub fn look_when_due(&mut self, busy: bool) {
         let elapsed = self.began.elapsed();
         let (next, of) = match self.len() as u32 {
-            0 => (longest(self.looks.cpus.len()), elapsed.max(self.planned)),
+            // On an idle machine, a placement check takes a third of its maximum.
+            0 => (longest(self.looks.cpus.len()) / 3, elapsed.max(self.planned)),
             n => (self.spent / n, elapsed),
         };
         let is_due = self.last.is_none_or(|last| last.elapsed() >= APART)
@@ -353,7 +354,7 @@ impl Looker {
     }
 }
 
-/// Time for which a side waits for the other in each of this many rounds.
+/// How long each side waits for the other in a round, if there are this many rounds.
 fn wait_of(rounds: usize) -> Duration {
     WAIT.max(WAIT_OF_ALL / rounds.max(1) as u32)
 }

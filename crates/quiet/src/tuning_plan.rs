@@ -105,7 +105,7 @@ impl TuningPlan {
                         why
                     } else {
                         text!(
-                            "{locked} of {all} values, {first} first: {why}",
+                            "{why} for {locked} of {all} values, for example {first}",
                             locked = locked.len(),
                             all = changes.len(),
                             first = &first.path

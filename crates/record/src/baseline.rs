@@ -3,12 +3,11 @@
 
 use std::path::Path;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use crate::document::{MAX_RECORD_BYTES, ReadError, Tool, memory_of};
-use crate::{Better, Labels, Metric, Record, Text, regular_file};
+use crate::{Better, JsonSchema, Labels, Metric, Record, Text, regular_file};
 
 /// The version of the baseline format.
 pub const BASELINE_VERSION: u32 = 1;

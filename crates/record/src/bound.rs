@@ -1,8 +1,8 @@
 //! The limiting factor of a command: what its speed depends on.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::evidence::Evidence;
 use crate::text;
 use crate::text::Text;

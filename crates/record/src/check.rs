@@ -1,10 +1,9 @@
 //! Types for the comparison of a machine with its baseline; `diagnose` finds the deviations.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::comparison::FactKind;
-use crate::{Doubt, Metric, Text};
+use crate::{Doubt, JsonSchema, Metric, Text};
 
 /// The version of the check format.
 pub const CHECK_VERSION: u32 = 1;

@@ -1,8 +1,9 @@
 //! Possible reasons for a limited clock, other than the settings of cpufreq: power limits, firmware, heat.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
+
+use crate::JsonSchema;
 
 /// Possible reasons for a limited clock, other than the settings of cpufreq.
 #[skip_serializing_none]

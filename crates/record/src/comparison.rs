@@ -1,10 +1,10 @@
 //! The outcome of a comparison of records: types only. The `diagnose` crate computes the outcome from the records
 //! alone.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
+use crate::JsonSchema;
 use crate::diagnosis::Evidence;
 use crate::difference::Verdict;
 use crate::document::Tool;

@@ -1,10 +1,9 @@
 //! Coverage: which measurements are available, and for each missing one, the reason and the remedy.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::{Template, Text};
+use crate::{JsonSchema, Template, Text};
 
 /// The degree of coverage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr, JsonSchema)]

@@ -197,21 +197,6 @@ impl fmt::Display for CpuList {
     }
 }
 
-impl schemars::JsonSchema for CpuList {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "CpuList".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "description": "CPU or node numbers in ascending order.",
-            "type": "array",
-            "items": {"type": "integer", "minimum": 0, "maximum": MAX_CPU},
-            "uniqueItems": true
-        })
-    }
-}
-
 impl Serialize for CpuList {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.iter())

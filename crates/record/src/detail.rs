@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::JsonSchema;
 use crate::command_run::{Around, Ceilings, Looks, Probe, RunEnd, ThreadWaits, ThreadsSeen, Waiting};
 use crate::live::Sampled;
 

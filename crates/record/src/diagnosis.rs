@@ -1,7 +1,6 @@
 //! What a record means: the cache levels, the distance of each resource from line speed, and the findings. Types only;
 //! the `diagnose` crate computes the values from a record.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
@@ -15,7 +14,7 @@ use crate::plan::Plan;
 use crate::shape::Shape;
 use crate::text::Text;
 use crate::turns::Turns;
-use crate::{Label, Labels};
+use crate::{JsonSchema, Label, Labels};
 
 /// All conclusions from a record's results.
 #[skip_serializing_none]

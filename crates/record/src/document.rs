@@ -3,7 +3,6 @@
 use std::io::Read;
 use std::path::Path;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
@@ -12,7 +11,9 @@ use crate::import::Import;
 use crate::long_gap::LongGap;
 use crate::shape::Looks;
 use crate::units::{bytes, thousands};
-use crate::{Conditions, Coverage, Diagnosis, Machine, Measurement, Metric, RunMode, Watch, credible, json};
+use crate::{
+    Conditions, Coverage, Diagnosis, JsonSchema, Machine, Measurement, Metric, RunMode, Watch, credible, json,
+};
 
 /// The version of the record format that this program writes. Within one version, fields may be added, and readers
 /// ignore unknown fields; a changed meaning requires a new version.

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::text::{Template, Text, Value};
 
 const NOISY: Template = Template::new("doubt-too-noisy", "too noisy");

@@ -1,8 +1,8 @@
 //! The evidence for the conclusions of a diagnosis.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::text::Text;
 
 /// The source of a ceiling.

@@ -1,9 +1,9 @@
 //! Findings (causes of lost speed) with their severity and confidence, and rules that lack data.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_with::skip_serializing_none;
 
+use crate::JsonSchema;
 use crate::difference::Verdict;
 use crate::evidence::Evidence;
 use crate::remedy::{KnobValue, Remedy};

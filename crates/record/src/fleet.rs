@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 
+use crate::JsonSchema;
 use crate::baseline::ClassFigure;
 use crate::document::Tool;
 use crate::metrics::Metric;

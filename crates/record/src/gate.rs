@@ -1,9 +1,9 @@
 //! A gate is a pass/fail test of a change: it checks a comparison against a bound on the loss of speed.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
+use crate::JsonSchema;
 use crate::metrics::Metric;
 use crate::text::Text;
 

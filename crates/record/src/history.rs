@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::comparison::Difference;
 use crate::document::Tool;
 use crate::fleet::Remark;
-use crate::{Better, Template, Text};
+use crate::{Better, JsonSchema, Template, Text};
 
 /// The version of the history format.
 pub const HISTORY_VERSION: u32 = 1;

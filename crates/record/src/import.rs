@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
+
+use crate::JsonSchema;
 
 /// The name used as the tool if the results are from a published list instead of a program.
 pub const PUBLISHED_FIGURES: &str = "published figures";
@@ -98,6 +99,6 @@ pub struct Contradiction {
 pub struct NotUnderstood {
     /// Number of such lines, without blank ones.
     pub lines: u64,
-    /// The first few of these lines; their tool is empty.
+    /// The first few of these lines; their `tool` field is empty.
     pub examples: Vec<Origin>,
 }

@@ -87,3 +87,9 @@ pub use statistics::Summary;
 pub use text::{Template, Text};
 pub use unavailable::Unavailable;
 pub use watch::Watch;
+
+// Only tests generate JSON Schemas.
+#[cfg(not(test))]
+use no_schema::JsonSchema;
+#[cfg(test)]
+use schemars::JsonSchema;

@@ -1,8 +1,9 @@
 //! The longest gaps of busy loops and the latest wake-ups, with their causes.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
+
+use crate::JsonSchema;
 
 /// A gap in a busy loop, or a late wake-up.
 #[skip_serializing_none]

@@ -1,9 +1,9 @@
 //! The loss breakdown (waterfall) of one resource: from the hardware's maximum down to the delivered result, one step per cause.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
+use crate::JsonSchema;
 use crate::evidence::CeilingSource;
 use crate::metrics::Better;
 use crate::text::Text;

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::{CpuList, Text};
+use crate::{CpuList, JsonSchema, Text};
 
 mod memory;
 

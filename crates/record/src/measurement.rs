@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_with::skip_serializing_none;
 
+use crate::JsonSchema;
 use crate::detail::{self, Detail, DetailKey};
 use crate::doubt::Doubt;
 use crate::import::Origin;

@@ -20,9 +20,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::JsonSchema;
 use crate::label::Label;
 
 /// Whether higher or lower values are better.

@@ -1,11 +1,11 @@
 //! The layout of a program on a machine: the number of processes and threads, their CPUs and memory, and the expected
 //! gain. This module contains only the types; the `diagnose` crate derives the values from a record.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use crate::CpuList;
+use crate::JsonSchema;
 use crate::difference::Verdict;
 use crate::evidence::Evidence;
 use crate::measurement::Mark;

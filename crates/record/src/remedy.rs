@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
+use crate::JsonSchema;
 use crate::cpu_list::CpuList;
 use crate::metrics::{self, Metric};
 use crate::text::Text;

@@ -32,6 +32,35 @@ pub fn read(text: &str) -> Value {
 mod tests {
     use super::*;
 
+    impl schemars::JsonSchema for crate::CpuList {
+        fn schema_name() -> std::borrow::Cow<'static, str> {
+            "CpuList".into()
+        }
+
+        fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+            schemars::json_schema!({
+                "description": "CPU or node numbers in ascending order.",
+                "type": "array",
+                "items": {"type": "integer", "minimum": 0, "maximum": crate::cpu_list::MAX_CPU},
+                "uniqueItems": true
+            })
+        }
+    }
+
+    impl schemars::JsonSchema for crate::Text {
+        fn schema_name() -> std::borrow::Cow<'static, str> {
+            String::schema_name()
+        }
+
+        fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+            String::json_schema(generator)
+        }
+
+        fn inline_schema() -> bool {
+            true
+        }
+    }
+
     /// The text of a schema with one definition per line, so that a change to one type changes one line.
     fn text(schema: &Value) -> String {
         let mut rest = schema.clone();

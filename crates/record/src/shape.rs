@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use crate::CpuList;
+use crate::JsonSchema;
 use crate::share::Share;
 
 /// Placement checks on the same CPUs, in chronological order.

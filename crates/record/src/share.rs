@@ -1,7 +1,8 @@
 //! A share of a count, with its interval.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::JsonSchema;
 
 /// A share of samples: their number, and the 95 % interval of the share of time (Wilson, 1927). The interval has a
 /// width above zero even if the count is zero.

@@ -1,9 +1,10 @@
 //! Statistics of the samples of one state. The result is usually the median, with an exact interval; the mean is used
 //! only for additive metrics.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
+
+use crate::JsonSchema;
 
 /// The allowed probability of error for all intervals of one report together.
 pub const WRONG: f64 = 0.05;

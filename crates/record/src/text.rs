@@ -264,20 +264,6 @@ impl<'de> Deserialize<'de> for Text {
     }
 }
 
-impl schemars::JsonSchema for Text {
-    fn schema_name() -> Cow<'static, str> {
-        String::schema_name()
-    }
-
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        String::json_schema(generator)
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-}
-
 impl From<Template> for Text {
     fn from(template: Template) -> Self {
         Self::declared(template, Vec::new())

@@ -1,10 +1,10 @@
 //! Alternating commands: the differences between their times, and the results of each command. This module contains
 //! only the types; the `diagnose` crate computes the values.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
+use crate::JsonSchema;
 use crate::bound::Bound;
 use crate::difference::Verdict;
 use crate::text::Text;

@@ -181,8 +181,8 @@ pub enum UnitError {
     NotADuration(String),
 }
 
-/// The size of a unit, expressed in the unit at the beginning of a row of `units.txt`: a power of ten, and a factor. `None` if
-/// the row does not contain the unit.
+/// The size of a unit relative to the first unit of its row in `units.txt`, as a power of ten and a factor. `None` if the
+/// row does not contain the unit.
 pub fn scale_of(unit: &str, into: &str) -> Option<(i32, f64)> {
     let mut rows = include_str!("units.txt").lines();
     let units = rows.find_map(|row| row.strip_prefix(into)?.strip_prefix(": "))?;

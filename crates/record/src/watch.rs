@@ -3,9 +3,9 @@
 
 mod merge;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::JsonSchema;
 use crate::command_run::Ceilings;
 use crate::diagnosis::{Bound, BoundBy};
 use crate::live::{Interval, Process, Thread};

@@ -7,6 +7,7 @@
 use record::command_run::LockWaits;
 
 use super::Facts;
+use super::time::used_by_others;
 
 /// Minimum number of samples needed to decide whether more than one thread was ever runnable.
 pub(super) const FEW_LOOKS: f64 = 5.0;
@@ -48,6 +49,8 @@ impl Convoy {
         let (waiters, active) = (locks.blocked / facts.wall, locks.active / facts.wall);
         let wanted = facts.used() + facts.without_a_cpu() / facts.wall;
         let at_work = wanted.max(looks.active as f64 / looks.all as f64);
+        // Threads may also wait for one CPU while another one is idle.
+        let at_work = at_work.min(facts.used() + used_by_others(facts).unwrap_or(facts.cpus));
         let in_mutex = locks.mutex >= IN_MUTEX * locks.blocked;
         if waiters < LEAST_WAITERS
             || active < LEAST_ACTIVE

@@ -23,7 +23,7 @@ const OF_CACHES: f64 = 0.6;
 const LEAST_BYTES: f64 = 4096.0;
 
 /// The samples, if there are enough for a conclusion.
-fn enough(facts: &Facts) -> Option<Sampled> {
+pub(super) fn enough(facts: &Facts) -> Option<Sampled> {
     facts.time.detail.get(place::SAMPLED).filter(|sampled: &Sampled| sampled.decoded() >= ENOUGH)
 }
 
@@ -79,7 +79,7 @@ pub(super) fn computes(facts: &Facts) -> Option<Text> {
     Some(says)
 }
 
-/// Rounds bytes to one digit of KiB, MiB or GiB, because the estimate is based on few matching pairs of samples.
+/// Rounds a size to one significant digit in KiB, MiB or GiB, because the estimate is based on few matching pairs of samples.
 fn first_digit(bytes: f64) -> f64 {
     let unit = 1024_f64.powf(bytes.max(1.0).log(1024.0).floor());
     let place = 10_f64.powf((bytes / unit).max(1.0).log10().floor());

@@ -233,11 +233,14 @@ fn the_kernel_the_quota_and_the_hypervisor_are_reported_apart() {
 
 #[test]
 fn uneven_threads_are_reported() {
-    let mut record = with_thread(command([2.4, 0.0, 0.0, 0.0]), "big 1", 1.0);
-    for thread in 2..9 {
-        record = with_thread(record, &format!("small {thread}"), 0.2);
-    }
-    is_bound(&record, BoundBy::Imbalance, &["bound-imbalance"], &[("threads", "8")]);
+    let of = |name: &str| {
+        let first = with_thread(command([2.4, 0.0, 0.0, 0.0]), "worker 1", 1.0);
+        (2..9).fold(first, |record, thread| with_thread(record, &format!("{name} {thread}"), 0.2))
+    };
+    is_bound(&of("worker"), BoundBy::Imbalance, &["bound-imbalance"], &[("threads", "8")]);
+    // In a pipeline, the slowest program limits the others.
+    let slowest = [("name", "worker"), ("threads", "8")];
+    is_bound(&of("wc"), BoundBy::OneThread, &["bound-slowest-program"], &slowest);
 }
 
 const CEILINGS: &str = "{\"bandwidth_one\": 1e10, \"bandwidth_all\": 4e10, \"latency_ns\": 100.0, \
@@ -399,6 +402,36 @@ fn threads_in_a_lock_for_ever_are_stuck_whatever_another_sleeps_in() {
     for record in [stuck(0, 0.0, 0), stuck(5, 0.02, 0), stuck(5, 0.002, 1)] {
         assert_eq!(bound(&record).unwrap().says.code(), Some("bound-waiting-sleep"));
     }
+}
+
+#[test]
+fn threads_that_queue_for_one_of_two_cpus_do_not_need_more_cpus() {
+    // Twelve threads of Java and one monitor; they wake each other on the same CPU.
+    let record = with_detail(command([1.03, 0.0, 1.29, 0.0]), "cpus", "2");
+    let record = with_detail(record, "around", r#"{"busy_seconds": 1.04, "seconds": 1.0}"#);
+    let mut queued = record.clone();
+    for thread in 0..12 {
+        queued = with_thread(queued, &format!("worker {thread}"), 0.08);
+    }
+    let said = bound(&queued).unwrap();
+    assert_eq!((said.by, said.says.code()), (BoundBy::TooFewCpus, Some("bound-one-cpu-queue")));
+    assert_eq!(said.advice[0].code(), Some("bound-try-spread"));
+    // If samples show that they wait for a lock, the lock is the cause.
+    assert_eq!(bound(&with_locks(queued, [14.1, 0.0, 2.3], 46)).unwrap().by, BoundBy::Lock);
+}
+
+#[test]
+fn threads_that_start_threads_and_wait_for_them_are_bound_by_the_kernel() {
+    // One thread starts another and waits until it ends, again and again.
+    let record = with_locks(command([0.06, 0.9, 0.04, 0.0]), [0.9, 0.0, 0.9], 20);
+    let by = |kind: &str| {
+        let share = r#"{"count": 90, "share": 0.9, "low": 0.8, "high": 0.95}"#;
+        let samples = format!(
+            r#"{{"samples": 7, "undecoded": 0, "in_kernel": 100, "kernel": [{{"kind": "{kind}", "share": {share}}}]}}"#
+        );
+        bound(&with_detail(record.clone(), "sampled", &samples)).unwrap().by
+    };
+    assert_eq!([by("process-creation"), by("futex")], [BoundBy::Kernel, BoundBy::Lock]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use record::{Text, text};
 
 use super::convoy::{Convoy, FEW_LOOKS, locks};
 use super::time::used_by_others;
-use super::{Cause, Facts, detail, verdict};
+use super::{Cause, Facts, detail, sampled, verdict};
 
 /// Where a record stores each thread's CPU time.
 const ON_CPU: &str = "workload.cpu_time workload=command state=on-cpu";
@@ -44,6 +44,9 @@ fn describe_idle(facts: &Facts, idle: f64) -> Text {
     }
 }
 
+/// If memory accounts for less than this share of the user time, even at the upper bound, faster memory does not help.
+const LITTLE_MEMORY: f64 = 0.1;
+
 /// Processes count as short-lived if there are, on average, at most this many samples per new thread. The next constant is the minimum
 /// number of threads.
 const EACH_NEW: f64 = 4.0;
@@ -70,13 +73,17 @@ pub(super) fn one_thread(facts: &Facts) -> Option<Cause> {
     let (says, advice, figures) = match first {
         Some((name, on)) => {
             let name = name.rsplit_once(' ').map_or(name.as_str(), |(name, _)| name).to_owned();
-            let advice = match facts.ipc().is_some() || !facts.probes().is_empty() {
+            let is_core = sampled::enough(facts).is_some_and(|sampled| sampled.far.high < LITTLE_MEMORY);
+            let advice = match is_core || facts.ipc().is_some() || !facts.probes().is_empty() {
                 _ if waited => "free-core",
                 true => "faster-core",
                 false => "faster-core-or-memory",
             };
             let seen = text!("the busiest thread was on-CPU for {on}", on = seconds(*on));
-            (text!(verdict("one-thread"), name, cpus, idle), advice, seen)
+            let is_memory = sampled::at_memory(facts).is_some() || facts.user < facts.cpu() / 2.0;
+            let user = sampled::computes(facts).filter(|_| !is_memory);
+            let says = text!(verdict("one-thread"), name, cpus, idle);
+            (Text::sequence(std::iter::once(says).chain(user)), advice, seen)
         }
         None if seen < facts.cpu() * 0.5 => {
             let seen = text!("samples cover {seen} of its CPU time", seen = seconds(seen));
@@ -104,8 +111,8 @@ pub(super) fn lock(facts: &Facts) -> Option<Cause> {
     let says = text!(verdict("lock"), share = Value::Share(waited), switches);
     let [waiters, active] = [convoy.waiters, convoy.active].map(significant);
     let seen = text!("threads waiting for a lock: {waiters} on average, with {active} running");
-    // Kernel time also includes acquiring and releasing locks.
-    let share = waited + (1.0 - waited) * kernel;
+    // Kernel time also includes acquiring and releasing locks, unless samples show that it is spent on other work.
+    let share = waited + (1.0 - waited) * kernel * super::time::of_locks(facts);
     Some(Cause::new(BoundBy::Lock, share, says, "locks").cite(seen, detail("waits")))
 }
 
@@ -133,7 +140,7 @@ pub(super) fn stuck(facts: &Facts) -> Option<Cause> {
 
 pub(super) fn imbalance(facts: &Facts) -> Option<Cause> {
     // Threads that only wait for other threads do none of the work.
-    let busiest = facts.threads.first()?.1;
+    let (first, busiest) = facts.threads.first().cloned()?;
     let working: Vec<_> = facts.threads.iter().map(|(_, on)| *on).filter(|on| *on >= busiest * 0.1).collect();
     if working.len() < 2 || facts.used() < 1.2 || busiest < facts.wall * 0.5 {
         return None;
@@ -141,8 +148,16 @@ pub(super) fn imbalance(facts: &Facts) -> Option<Cause> {
     let mean = working.iter().sum::<f64>() / working.len() as f64;
     // With evenly shared work, the last thread would have finished this much earlier.
     let share = (1.0 - mean / busiest) * (busiest / facts.wall).min(1.0);
+    let program = |name: &str| name.rsplit_once(' ').map_or(name, |(name, _)| name).to_owned();
+    let is_other = |(name, on): &(String, f64)| *on >= busiest * 0.1 && program(name) != program(&first);
+    // In a pipeline, each program does other work.
+    let is_pipeline = busiest >= facts.wall * 0.9 && facts.threads.iter().any(is_other);
     let (busiest, mean) = (Value::Figure(busiest, "s"), Value::Figure(mean, "s"));
     let seen = text!("busiest thread {busiest}, mean {mean}", busiest = busiest.clone(), mean = mean.clone());
-    let says = text!(verdict("imbalance"), threads = working.len(), busiest, mean);
-    Some(Cause::new(BoundBy::Imbalance, share, says, "imbalance").cite(seen, ON_CPU))
+    let (by, words) = match is_pipeline {
+        true => (BoundBy::OneThread, "slowest-program"),
+        false => (BoundBy::Imbalance, "imbalance"),
+    };
+    let says = text!(verdict(words), threads = working.len(), busiest, mean, name = program(&first));
+    Some(Cause::new(by, share, says, words).cite(seen, ON_CPU))
 }

@@ -79,6 +79,9 @@ pub(super) fn reported_of_others(facts: &Facts) -> Option<f64> {
     cpu_accounting::reported_beside(&facts.around(), facts.used())
 }
 
+/// If at least this share of the CPUs is idle, threads do not wait because there are too few CPUs.
+const LEAST_IDLE: f64 = 0.25;
+
 pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     // A lack of CPUs costs nothing while the command does not request one.
     let wanted = (1.0 - (facts.off_cpu / facts.wall).min(1.0)) * (1.0 - waited_for_locks(facts));
@@ -100,8 +103,10 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     let (runnable, of) = (Value::Figure(runnable, "s"), Value::Share(share));
     let cause = if own {
         let (used, cpus) = (significant(facts.used()), cpus(facts.cpus as u32));
-        let says = text!(verdict("too-few-cpus"), runnable, share = of, used, cpus);
-        Cause::new(BoundBy::TooFewCpus, share * wanted, says, "more-cpus")
+        let is_idle = others.is_some_and(|others| left - others >= LEAST_IDLE * facts.cpus);
+        let words = if is_idle { ["one-cpu-queue", "spread"] } else { ["too-few-cpus", "more-cpus"] };
+        let says = text!(verdict(words[0]), runnable, share = of, used, cpus);
+        Cause::new(BoundBy::TooFewCpus, share * wanted, says, words[1])
     } else {
         let mut says = text!(verdict("cpu-contention"), runnable, share = of, who);
         let named = culprits::beside(facts.index.record, &facts.ceilings());
@@ -152,6 +157,14 @@ fn kernel_kind(sampled: &Sampled) -> Option<(KernelTime, Text)> {
     let maps = of(&BoundKind::MemoryMapping).filter(|one| one.share.share >= BRINGS);
     let most = begins.or(maps).or(sampled.kernel.first().filter(|one| one.share.share >= MOSTLY))?;
     Some((most.clone(), of_kind(&most.kind).into_iter().next()?))
+}
+
+/// The share of kernel time that may be spent on locks; 1 without enough samples.
+pub(super) fn of_locks(facts: &Facts) -> f64 {
+    let sampled = facts.time.detail.get(record::detail::SAMPLED).filter(|s| s.in_kernel >= ENOUGH);
+    let is_other = |one: &&KernelTime| !matches!(one.kind, BoundKind::Futex | BoundKind::ContextSwitches);
+    let other = sampled.map_or(0.0, |s| s.kernel.iter().filter(is_other).map(|one| one.share.share).sum());
+    1.0 - other.min(1.0)
 }
 
 pub(super) fn kernel(facts: &Facts) -> Option<Cause> {

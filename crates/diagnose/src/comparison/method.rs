@@ -53,7 +53,7 @@ pub fn remark_scope(m: &Measurement) -> Option<Text> {
     (is_system_wide(m) && of_program).then(|| text!(SYSTEM_WIDE))
 }
 
-/// The reason for results with system-wide counts instead of counts for the program.
+/// The reason why results counted system-wide instead of for the program are not comparable.
 pub(super) const SYSTEM_WIDE: Template = Template::new(
     "comparison-system-wide",
     "counted system-wide (-a), including other programs and idle CPUs",

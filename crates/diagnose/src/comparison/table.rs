@@ -36,7 +36,7 @@ pub(super) fn find_refusal(this: &Datum, base: &Datum) -> Option<Text> {
         return Some(text!("comparison-other-method", "different methods: {base}, {this}"));
     }
     if let Some((base, this)) = differing(|datum| datum.settings.as_ref()) {
-        return Some(text!("comparison-other-work", "different work: run with {base}, and with {this}"));
+        return Some(text!("comparison-other-work", "different recipe settings: {base}, {this}"));
     }
     let (base, this) = base.size.zip(this.size).filter(|(base, this)| base != this)?;
     let [base, this] = [base, this].map(Size::describe);

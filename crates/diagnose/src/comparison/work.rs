@@ -9,7 +9,7 @@ use record::{Label, Measurement, Record, detail, metrics};
 
 use crate::tables::rows;
 
-/// The workload label of a command that has no other name.
+/// The workload label of a command without a name of its own.
 const COMMAND: &str = "command";
 
 /// linespeed's own loops that do published work. Each row has the workload, the work, and the block size in bytes.
@@ -163,7 +163,7 @@ pub(super) fn is_loop(label: &str) -> bool {
     OWN.iter().any(|own| own.0 == label)
 }
 
-/// Whether a record is of a command that has no other name.
+/// Whether the record contains results of a command without a name of its own (workload label `command`).
 pub(super) fn is_of_command(record: &Record) -> bool {
     record.measurements.iter().any(|m| m.labels.word(Label::Workload) == Some(COMMAND))
 }

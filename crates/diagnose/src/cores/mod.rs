@@ -173,7 +173,7 @@ impl Core {
     }
 }
 
-/// The design of a processor, or of its CPUs of one kind; `None` if it is unknown or several match.
+/// The design of a processor, or of one kind of its CPUs; `None` if it is unknown or several match.
 fn find(processor: &Processor, kind: Option<&str>) -> Option<&'static Core> {
     if names(processor).any(|name| has(&MADE_UP, name)) {
         return None;

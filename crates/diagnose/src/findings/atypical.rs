@@ -24,20 +24,20 @@ fn report(case: &Case, out: &OutOfRange) -> Option<Finding> {
     })?;
     let unit = figure.metric.definition().map_or("ns", |metric| metric.unit);
     let [low, high] = [typical.low, typical.high].map(|end| Value::Figure(end, unit));
-    let published = text!(
-        "published: {low} to {high} ({sources})",
-        low = low.clone(),
-        high = high.clone(),
-        sources = count_sources(typical)
-    );
-    let (name, of) = (quote_name(&resource.name), quote_name(&typical.of));
+    let ends = match low.to_string() == high.to_string() {
+        true => text!("about {low}"),
+        false => text!("{low} to {high}"),
+    };
+    let published =
+        text!("published: {ends} ({sources})", ends = ends.clone(), sources = count_sources(typical));
+    let name = match figure.labels.word(Label::Page) {
+        Some("2MiB") => text!("{name} with 2 MiB pages", name = quote_name(&resource.name)),
+        _ => quote_name(&resource.name),
+    };
+    let (value, of) = (*figure, quote_name(&typical.of));
     let what = match typical.of_bare_metal {
-        true => text!(
-            "atypical-beside-bare-metal",
-            "{name} is {value}; typical: {low} to {high} ({of}, bare metal)",
-            value = *figure
-        ),
-        false => text!("atypical", "{name} is {value}; typical: {low} to {high} ({of})", value = *figure),
+        true => text!("atypical-beside-bare-metal", "{name} is {value}; typical: {ends} ({of}, bare metal)"),
+        false => text!("atypical", "{name} is {value}; typical: {ends} ({of})"),
     };
     let mut finding = RULE.report_loss(loss, what);
     finding.resource = Some(resource.name.clone());
@@ -263,10 +263,8 @@ mod tests {
         let record = milan([240.0, 212.0], 150e9);
         let all = crate::diagnose(&record).findings;
         assert_eq!((all[0].rule.as_str(), all[0].resource.as_deref()), (RULE.name, Some(MEMORY_LATENCY)));
-        assert_eq!(
-            [crate::samples::figure_in(&all[0].what, "low"), crate::samples::figure_in(&all[0].what, "high")],
-            [95.0, 125.0]
-        );
+        let Some(Value::Sentence(ends)) = all[0].what.value("ends") else { panic!("{}", all[0].what) };
+        assert_eq!(["low", "high"].map(|end| crate::samples::figure_in(ends, end)), [95.0, 125.0]);
         let codes = codes(&all[0]);
         assert!(codes.contains(&"atypical-not-pages") && codes.contains(&"atypical-not-remote"), "{codes:?}");
         assert_eq!(resource(&record, MEMORY_LATENCY).position, Some(Position::High));

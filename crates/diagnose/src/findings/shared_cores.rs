@@ -3,6 +3,7 @@
 use record::shape::Motion;
 
 use super::prelude::*;
+use crate::shape::ONE_CORE;
 
 /// The placement checks in which two CPUs competed for execution units.
 pub(super) const RULE: Rule = Rule { name: "shared-cores", find };
@@ -44,6 +45,19 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         ),
     };
 
+    // Measured in the checks themselves: both CPUs of a pair run a loop of divisions.
+    let contended = case.record.looks.iter().flat_map(|looks| &looks.looks).flat_map(|look| &look.contended);
+    let is_hidden = |one: &&record::shape::Contended| hidden.iter().any(|pair| pair.pair == one.pair);
+    let slower: Vec<f64> = contended
+        .filter(is_hidden)
+        .map(|one| one.slowdown)
+        .filter(|slowdown| *slowdown >= ONE_CORE)
+        .collect();
+    let costs = text!(
+        "shared-cores-cost",
+        "while they share a core, a compute loop takes {slower} as long on each CPU if the other runs it too",
+        slower = Value::Factor(record::Summary::from_samples(&slower).median)
+    );
     let severity = if idle.1.max(busy.1) >= OFTEN { Severity::Warning } else { Severity::Note };
     let looks = |share: f64, count: usize, when: Text| {
         text!("{share} of {count} placement checks {when}", share = Value::Share(share), when, count)
@@ -57,7 +71,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         .cite_some(shape.sharing_busy, "diagnosis.shape.sharing_busy", |share| {
             looks(share.share, share.count as usize, text!("right after all-CPU work"))
         });
-    Some(vec![finding])
+    Some(vec![if slower.is_empty() { finding } else { finding.cite(costs, "diagnosis.shape.shared_cores") }])
 }
 
 #[cfg(test)]
@@ -72,6 +86,8 @@ mod tests {
         let hidden = record_with(machine(8), looks_at(8, 12, |_, cpu| (0, 0, cpu / 2)));
         let finding = &found(&hidden, RULE)[0];
         assert_eq!((finding.what.code(), finding.severity), (Some("shared-cores"), Severity::Warning));
+        let cost = finding.evidence.iter().find(|one| one.says.code() == Some("shared-cores-cost")).unwrap();
+        assert_eq!(cost.says.value("slower"), Some(&Value::Factor(1.97)));
         let mut shown = hidden.clone();
         shown.machine.cpus.iter_mut().for_each(|cpu| cpu.core = Some(cpu.id / 2));
         assert_eq!(found(&shown, RULE), []);

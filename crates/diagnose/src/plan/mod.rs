@@ -171,7 +171,7 @@ fn summary(plan: &Plan, splits: bool) -> Text {
     let processes = plan.processes.len();
     let within_nodes = plan.processes.iter().all(|process| process.nodes.len() == 1);
     let mut says = if nodes < 2 && splits {
-        text!("{processes} processes with {threads} each, one per domain (package or die) of the CPUs.")
+        text!("{processes} processes with {threads} each, one per CPU domain (package or die).")
     } else if nodes < 2 {
         text!("{processes} processes with {threads} each, on separate CPUs.")
     } else if within_nodes && processes == nodes as usize {

@@ -101,10 +101,10 @@ fn state_slack(ordinary: &Measurement, is_beside: bool) -> Option<Text> {
     let raised = ns > DEFAULT_SLACK_NS;
     Some(match (is_beside, raised) {
         (true, false) => {
-            text!("SCHED_OTHER {median} (+{slack} default timer slack)")
+            text!("SCHED_OTHER {median} (including {slack} default timer slack)")
         }
         (true, true) => {
-            text!("SCHED_OTHER {median} (+{slack} raised timer slack)")
+            text!("SCHED_OTHER {median} (including {slack} raised timer slack)")
         }
         (false, false) => text!("including {slack} timer slack, Linux's default"),
         (false, true) => text!("including {slack} raised timer slack"),

@@ -21,7 +21,7 @@ use domains::{Domains, partition};
 
 /// Two simultaneous loops share an execution unit if each takes at least this many times as long as it does alone. Between this limit and
 /// the next one, the result is inconclusive.
-const ONE_CORE: f64 = 1.5;
+pub(crate) const ONE_CORE: f64 = 1.5;
 /// Up to this factor, the loops do not share an execution unit.
 const OWN_CORES: f64 = 1.3;
 /// If a cache-line handover takes longer than this, ns, one side was not running. The slowest pairs of multi-socket machines take a third
@@ -51,8 +51,8 @@ pub fn shape(looks: &Looks, machine: &Machine) -> Option<Shape> {
     let positions = looks.positions();
     let is_whole =
         |look: &&Look| look.line_ns.len() == positions.len() && answers(look, &positions, looks.cpus.len());
-    let said = looks.looks.iter().filter(is_whole).count();
-    if said == 0 {
+    let is_ascending = looks.cpus.is_sorted_by(|a, b| a < b);
+    if !is_ascending || !looks.looks.iter().any(|look| is_whole(&look)) {
         return None;
     }
     let series = Series {
@@ -305,7 +305,9 @@ impl ShownDomains {
         let all: Vec<Vec<Vec<CpuList>>> = states.iter().map(domains).collect();
         let is_strange = |of: &&Vec<CpuList>| !self.has(of);
         let strange: Vec<&Vec<CpuList>> = all.iter().flatten().filter(is_strange).collect();
-        let looks = all.iter().filter(|of| of.iter().any(|of| !self.has(of))).count();
+        let hides_core = |state: &ShapeState| state.cores.iter().any(|core| !self.is_core(core));
+        let is_other = |at: &usize| all[*at].iter().any(|of| !self.has(of)) || hides_core(states[*at]);
+        let looks = (0..states.len()).filter(is_other).count();
         let unseen = self.far.iter().any(|shown| !all.iter().flatten().any(|seen| seen == shown));
         let is_within = |domain: &CpuList| {
             self.far.iter().all(|shown| shown.iter().any(|one| domain.iter().all(|cpu| one.contains(cpu))))
@@ -313,7 +315,8 @@ impl ShownDomains {
         // Whether every check found the same domains.
         let stays = looks == states.len() && all.windows(2).all(|pair| pair[0] == pair[1]);
         match (looks >= LEAST_OTHER, unseen) {
-            (true, _) if !stays || !strange.iter().all(|of| of.iter().all(is_within)) => Topology::Crossing,
+            (true, _) if !stays || strange.is_empty() => Topology::Crossing,
+            (true, _) if !strange.iter().all(|of| of.iter().all(is_within)) => Topology::Crossing,
             (true, _) => Topology::Finer,
             (false, true) => Topology::Coarser,
             (false, false) => Topology::AsShown,

@@ -40,6 +40,15 @@ fn hidden_siblings_that_stay_are_pinned_and_shared() {
     );
     assert_eq!(shape.sharing.unwrap().count, 12);
     assert_eq!(shape.distances.len(), 1);
+    assert_eq!(shape.topology, Topology::Crossing, "Linux shows separate cores");
+}
+
+#[test]
+fn damaged_lists_of_cpus_are_not_judged() {
+    for cpus in [vec![0, 1, 1, 3], vec![3, 2, 1, 0]] {
+        let looks = Looks { cpus, ..series(4, 6, |_, cpu| (0, 0, cpu)) };
+        assert_eq!(shape(&looks, &flat(4)), None);
+    }
 }
 
 #[test]

@@ -61,7 +61,7 @@ struct Setting {
     cold: bool,
 }
 
-/// The command in two settings.
+/// Comparison of the command under two settings.
 type Comparison = super::comparison::Comparison<Setting, Figures>;
 
 /// The names of the comparisons.

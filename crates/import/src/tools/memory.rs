@@ -10,7 +10,7 @@ use crate::facts;
 use crate::reading::*;
 use crate::sink::fill;
 
-/// The rows of `memory.txt` of one kind.
+/// The rows of one kind in `memory.txt`.
 pub(super) fn rows(kind: &'static str) -> impl Iterator<Item = [&'static str; 4]> {
     scan::rows(include_str!("memory.txt")).filter(move |row: &[&str; 4]| row[0] == kind)
 }

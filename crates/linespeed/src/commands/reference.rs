@@ -46,6 +46,10 @@ fn list(options: &Options) -> Result<u8, Failure> {
 
 /// Compares the results of a record, or a single result given as one line of text, with published results.
 fn like(options: &Options, argument: &str, among: Option<&Path>) -> Result<u8, Failure> {
+    if let Some(folder) = among.filter(|folder| !folder.is_dir()) {
+        let why = "is not a directory; --among requires a directory of records".to_owned();
+        return Err(Failure::Input { path: folder.to_owned(), why });
+    }
     // The name of a record contains no result.
     let is_line = argument.contains(char::is_whitespace) && !sources::locate(argument).exists();
     let found = if is_line && among.is_none() {

@@ -280,6 +280,8 @@ struct Listing {
 const BACK: usize = 24;
 /// Maximum number of instructions between a load and the waiting instruction, if they only move the loaded value.
 const LINKS: usize = 2;
+/// The same limit for a branch, which may also depend on a comparison of vectors: compare, extract a mask, test it.
+const LINKS_OF_BRANCH: usize = 4;
 /// Maximum length of a spin loop, instructions.
 const SPIN: usize = 14;
 
@@ -378,16 +380,19 @@ impl Listing {
     /// are one operation and complete together, and after a misprediction, nothing else is left to be interrupted
     /// (Intel, 64-ia-32 Optimization Reference Manual, "Macro-Fusion").
     fn attribute(&self) -> (Option<Load>, Waits) {
-        let (load, waits) = self.attribute_inputs(self.here, self.all[self.here].1.reads);
+        let (load, waits) = self.attribute_inputs(self.here, LINKS);
         let is_branch = |before: &usize| matches!(self.all[*before].1.flow, Flow::Branch(..));
-        let branch = self.before(self.here).filter(|before| waits == Waits::Jump && is_branch(before));
-        let of_branch = branch.and_then(|at| self.attribute_inputs(at, self.all[at].1.reads).0);
-        (load.or(of_branch.filter(|load| !load.atomic)), waits)
+        let jumps = (0..self.all.len()).filter(|from| self.target(*from) == Some(self.all[self.here].0));
+        let falls = self.here.checked_sub(1);
+        let mut branches = self.before(self.here).into_iter().chain(falls).chain(jumps).filter(is_branch);
+        let load_of = |at| self.attribute_inputs(at, LINKS_OF_BRANCH).0.filter(|load| !load.atomic);
+        let of_branch = || branches.find_map(load_of).filter(|_| waits == Waits::Jump);
+        (load.or_else(of_branch), waits)
     }
 
-    /// The load or other reason for which an instruction that needs these registers waits.
-    fn attribute_inputs(&self, at: usize, needed: Registers) -> (Option<Load>, Waits) {
-        let mut needed = needed.without(self.stack);
+    /// The load or other reason for which an instruction waits for its inputs, with at most this many instructions in between.
+    fn attribute_inputs(&self, at: usize, most: usize) -> (Option<Load>, Waits) {
+        let mut needed = self.all[at].1.reads.without(self.stack);
         // Registers set after the examined instruction; addresses that use them are no longer valid.
         let mut since = Registers::default();
         let (mut number, mut links, mut first) = (at, 0, None);
@@ -424,7 +429,7 @@ impl Listing {
                 _ => {}
             }
             links += 1;
-            if links > LINKS || long == Waits::Long {
+            if links > most || long == Waits::Long {
                 break;
             }
             needed = needed.without(one.sets).and(one.reads.without(self.stack));
@@ -533,7 +538,9 @@ impl Listing {
         let set: Registers = round.iter().map(|one| one.sets).collect();
         let is_still = |one: &&Instruction| {
             let moves = one.memory.and_then(|memory| memory.at).is_some_and(|at| at.registers().meets(set));
-            let stores = one.memory.is_some_and(|memory| memory.writes) && one.kind != Kind::Atomic;
+            // An atomic addition always changes memory; an exchange may fail.
+            let may_fail = one.kind == Kind::Atomic && one.does.is_none();
+            let stores = one.memory.is_some_and(|memory| memory.writes) && !may_fail;
             let counts = one.memory.is_none() && one.sets.without(Registers::FLAGS).meets(one.reads);
             !moves && !stores && !counts && !matches!(one.flow, Flow::Call(_))
         };

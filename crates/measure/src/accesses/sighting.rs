@@ -35,9 +35,9 @@ pub(super) struct Seen {
     pub(super) spins: bool,
     /// The address of the load that it waits for.
     pub(super) load: Option<u64>,
-    /// Whether the memory of that load is unknown.
+    /// Whether the memory accessed by that load is unknown.
     pub(super) hidden: bool,
-    /// Whether the memory of that load was flushed from the caches.
+    /// Whether the memory accessed by that load was flushed from the caches.
     pub(super) flushed: bool,
     pub(super) waits: Waits,
     /// Whether the accessed memory is on another node than the sampled CPU.

@@ -91,6 +91,16 @@ fn a_sample_belongs_to_the_load_whose_value_it_waits_for() {
     assert_eq!(awaited(&site("48 8b 0c c7 48 01 ca c3", 4)), Some((0, true)));
 }
 
+/// A probe of a hash table with SSE2, after eight nops: movdqa (%rbx,%rsi),%xmm1; movdqa %xmm1,%xmm2; pcmpeqb %xmm0,%xmm2; pmovmskb %xmm2,%edx;
+/// test %edx,%edx; jne to the last instruction; dec %eax; xor %eax,%eax.
+const PROBE: &str = "90 90 90 90 90 90 90 90 66 0f 6f 0c 33 66 0f 6f d1 66 0f 74 d0 66 0f d7 d2 85 d2 75 02 ff c8 31 c0";
+
+#[test]
+fn a_branch_on_a_comparison_of_vectors_waits_for_the_loaded_vector() {
+    // Directly after the branch, and at its target.
+    assert_eq!([29, 31].map(|at| awaited(&site(PROBE, at))), [Some((8, true)); 2]);
+}
+
 #[test]
 fn an_address_that_nothing_else_shows_is_computed_again_from_the_stack() {
     const FRAME: u64 = 0x7ffc_0000_0100;
@@ -144,7 +154,9 @@ fn loops_that_only_look_spin_and_others_do_not() {
     // lock cmpxchg %ecx,(%rdi); jne back to its start.
     assert!(site("f0 0f b1 0f 75 fa c3", 4).spins);
     // Loops that do not spin: a list, a sum, an endless search in a table.
-    for (code, at) in [(CHASE, 11), (SUM, 7), (UNOPTIMIZED, 7), ("8b 04 87 83 c0 01 75 f8 c3", 3)] {
+    // Nor does an atomic counter, until another thread sets a flag: lock addq $1,(%rdi); cmpb $0,(%rsi); je back to its start.
+    let counter = ("f0 48 83 07 01 80 3e 00 74 f6 c3", 5);
+    for (code, at) in [(CHASE, 11), (SUM, 7), (UNOPTIMIZED, 7), ("8b 04 87 83 c0 01 75 f8 c3", 3), counter] {
         assert!(!site(code, at).spins, "{code}");
     }
 }

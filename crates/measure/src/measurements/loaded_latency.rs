@@ -110,7 +110,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
         let logs: Vec<WorkLog> = all.into_iter().map(|(log, _, _)| log).collect();
         let loaded = record::Summary::from_samples(&common_interval::rates(&logs, 6)).median;
         match Point::new(loaded, samples, moved) {
-            Some(point) => points.push(point),
+            Some(point) => points.push(Point { look: context.next_look(), ..point }),
             None => starved += 1,
         }
         context.look(true);
@@ -209,6 +209,8 @@ struct Point {
     summary: record::Summary,
     /// Whether the chase ran on a different CPU.
     moved: bool,
+    /// The number of placement checks before these samples.
+    look: u32,
 }
 
 impl Point {
@@ -223,6 +225,7 @@ impl Point {
             probe,
             summary,
             moved,
+            look: 0,
         })
     }
 
@@ -261,7 +264,8 @@ fn push_all(context: &mut Context, cpu: u32, points: &[Point], loaders: &[u32]) 
             .with_detail(detail::NS_AT_HALF_OF_PEAK, json!(value_at(&curve, peak * 0.5)))
             .with_detail(detail::NS_AT_80_PERCENT_OF_PEAK, json!(value_at(&curve, peak * 0.8)));
         let marks = if point.moved { mark_migrated(point.samples.len()) } else { Vec::new() };
-        let mut m = judged(Measurement { marks, ..m }, 0.05);
+        let looks = Vec::from_iter(Some(point.look).filter(|look| *look > 0));
+        let mut m = judged(Measurement { marks, looks: looks.clone(), ..m }, 0.05);
         // The refutation replaces any other doubt, because it explains it.
         if refuted(point) {
             m.doubt = Some(Text::from(REFUTED).into());
@@ -269,8 +273,8 @@ fn push_all(context: &mut Context, cpu: u32, points: &[Point], loaders: &[u32]) 
         let (place, doubt) = (m.labels.clone(), m.doubt.clone());
         context.push(m);
         if !point.probe.is_empty() {
-            let mut heard =
-                judged(Measurement::new(metrics::PROBE_LATENCY, place, point.probe.clone()), 0.05);
+            let probe = Measurement::new(metrics::PROBE_LATENCY, place, point.probe.clone());
+            let mut heard = judged(Measurement { looks, ..probe }, 0.05);
             heard.doubt = doubt.filter(|_| refuted(point)).or(heard.doubt);
             context.push(heard);
         }

@@ -1,4 +1,4 @@
-//! The built-in workloads: loops with a known amount of work, each in its own file or as a row in one. To add one,
+//! The built-in workloads: loops with a known amount of work, each in its own file or as a row of a table. To add one,
 //! create a file here and add a line in [`all`]. The measurements `workloads`, `scaling` and `smt-yield` run all
 //! workloads in the list.
 

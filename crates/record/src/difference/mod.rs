@@ -11,11 +11,11 @@ mod medians;
 #[cfg(test)]
 mod tests;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::{interval_rank, median_of_sorted};
 
+use crate::JsonSchema;
 pub use crate::statistics::WRONG;
 use crate::text::Text;
 

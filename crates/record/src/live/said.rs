@@ -1,10 +1,10 @@
 //! One interval in the output of `live --json`.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Interval;
 use crate::Coverage;
+use crate::JsonSchema;
 use crate::bound::Bound;
 
 /// An interval with its interpretation, as one line of JSON.

@@ -1,9 +1,9 @@
 //! What programs wait for in user mode, derived from samples of instructions and registers, without hardware counters.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
+use crate::JsonSchema;
 use crate::diagnosis::BoundKind;
 use crate::share::Share;
 

@@ -1,10 +1,10 @@
 //! A machine's memory: its NUMA nodes and its slots.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use crate::CpuList;
+use crate::JsonSchema;
 
 /// One NUMA node.
 #[skip_serializing_none]

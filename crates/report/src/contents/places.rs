@@ -190,6 +190,8 @@ fn says(shape: &Shape) -> String {
         Motion::Floating => {
             format!("The CPUs moved: {} in {looks}.", count_noun(u64::from(shape.changes), "change"))
         }
+        // Without a hypervisor, CPUs cannot move.
+        Motion::Unknown if shape.looks > 3 => format!("The distances between CPUs varied in {looks}."),
         Motion::Unknown => format!("{looks}: too few to show whether CPUs move."),
     };
     let shown = match shape.topology {

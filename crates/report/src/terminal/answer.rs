@@ -2,7 +2,7 @@
 
 use record::diagnosis::{CeilingSource, Position, Resource};
 use record::phrase::{count_noun, join_most, quote_word};
-use record::{Coverage, Record, State};
+use record::{Coverage, Record, State, Text};
 
 use super::findings;
 use super::room::{MACHINE, NOISE};
@@ -180,9 +180,13 @@ pub(super) fn headlines(screen: &mut Screen, record: &Record, shows_beside: bool
         let fits = |line: &&String| at + width(line) <= screen.width();
         let (number, shown) = lines.iter().enumerate().find(|(_, line)| fits(line)).unwrap_or((6, &figures));
         screen.line(&[name, share, Span::new(Tone::Warning, of_share), Span::plain(shown)]);
-        if let Some(beside) = beside.filter(|_| shows_beside && number > 1) {
-            let at = at.min(screen.width().saturating_sub(width(&beside)));
-            screen.line(&[Span::plain(format!("{}{beside}", " ".repeat(at)))]);
+        // A result that depends on CPU placement is always shown with its values by placement.
+        let code = resource.beside.as_ref().and_then(Text::code);
+        let is_needed = shows_beside || code.is_some_and(|code| code.starts_with("noise-by"));
+        if let Some(beside) = beside.filter(|_| is_needed && number > 1) {
+            let at = if at + width(&beside) <= screen.width() { at } else { 4 };
+            let indent = " ".repeat(at);
+            screen.hanging(&indent, &indent, beside);
         }
     }
     for line in &record.diagnosis.not_reached {
@@ -259,6 +263,20 @@ mod tests {
             for needed in ["1. ", "Not seen", "show ."] {
                 assert!(text.contains(needed), "{columns}, {needed}: {text}");
             }
+        }
+    }
+
+    #[test]
+    fn a_result_that_depends_on_placement_is_shown_for_each_placement() {
+        let mut record = old_record();
+        let by =
+            "141 ns with local memory, 205 ns with remote memory (31 % of the samples), because CPU 0 moved";
+        for (code, shown) in [(Some("noise-by-memory"), true), (None, false)] {
+            record.diagnosis.resources[0].beside =
+                Some(record::Text::read(code.map(str::to_owned), by.to_owned()));
+            let text = answer(&record, 80);
+            let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert_eq!(words.contains(by), shown, "{text}");
         }
     }
 

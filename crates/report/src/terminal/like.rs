@@ -38,9 +38,9 @@ fn stands(row: &Row) -> String {
 /// A result compared with its published range, in a sentence.
 fn sentence(row: &Row, like: &Like) -> String {
     let published = row.range.zip(row.of.as_ref()).map(|(range, of)| {
-        let none = if like.design.as_ref() == Some(of) { "" } else { " (none for this design)" };
+        let none = if like.design.as_ref() == Some(of) { "" } else { ", none for this design" };
         let sources = count_noun(row.sources.len(), "published source");
-        format!("; {sources} for {of}{none}: {}", ends_of(range, row.unit))
+        format!(" ({} in {sources} for {of}{none})", ends_of(range, row.unit))
     });
     let value = units::figure(row.value, row.unit);
     format!("{} {value}: {}{}", row.what, stands(row), published.unwrap_or_default())

@@ -86,7 +86,7 @@ fn names(given: &[String]) -> Result<Vec<&'static str>, Failure> {
     // A command without a preceding -- is parsed as a knob.
     let unknown = |name: &String| {
         let words = unknown_name("knob", name, all.clone());
-        Failure::Usage(format!("{words}; to run a command, put it after --: linespeed quiet -- {name}"))
+        Failure::Usage(format!("{words}; to run a command, use linespeed quiet -- {name}"))
     };
     given.iter().map(|name| find(name).map(|knob| knob.name).ok_or_else(|| unknown(name))).collect()
 }

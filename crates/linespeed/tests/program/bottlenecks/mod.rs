@@ -116,7 +116,7 @@ is_told! {
     small_reads_are_calls: "small-reads" says "bound-try-fewer-calls" but not "bound-kernel-faults";
     more_threads_than_cpus_are_named: "too-many-threads" says "bound-too-few-cpus" | "bound-cpu-contention";
     a_sleep_is_its_own: "sleep" says "bound-waiting-sleep";
-    one_thread_is_one_whatever_others_do: "one-thread" says "bound-one-thread" but not "bound-lock";
+    one_thread_is_one_whatever_others_do: "one-thread" says "bound-one-thread" | "bound-cpu-contention" but not "bound-lock";
     branch_misses_are_not_told_from_other_work: "branch-misses" says "bound-one-thread" | "bound-cpu-contention" but not "bound-branches";
     poll_in_one_thread_and_sleep_in_the_other_is_the_sleep: "polling" says "bound-waiting-sleep";
 }
