@@ -111,13 +111,10 @@ step_house() {
 step_format() { cargo fmt --all --check; }
 
 # The root of each crate rejects code that can panic outside tests; the step `house` checks these settings.
-# Uses the release profile, because `native` builds the other one; with unwinding as in tests, because everything would otherwise be checked twice.
-step_lint() { CARGO_PROFILE_RELEASE_PANIC=unwind cargo clippy --release --workspace --all-targets -- -D warnings; }
+# Uses the profile of the tests, so that procedural macros and build scripts are not built twice. No code depends on the profile.
+step_lint() { cargo clippy --workspace --all-targets -- -D warnings; }
 
-# With the profile of `lint`, so that the dependencies are not checked twice.
-step_documents() {
-    CARGO_PROFILE_RELEASE_PANIC=unwind RUSTDOCFLAGS="-D warnings" cargo doc --release --workspace --no-deps --document-private-items
-}
+step_documents() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items; }
 
 # Checks the licenses and sources of the dependencies, as specified in deny.toml.
 step_dependencies() { cargo deny --locked check licenses sources --hide-inclusion-graph; }

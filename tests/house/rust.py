@@ -114,7 +114,8 @@ def is_test_file(path):
     name = path.stem
     if "tests" in parts or name in ("tests", "samples", "testing") or name.endswith("_tests"):
         return True
-    return path.is_absolute() and name in test_modules(path.parent)
+    # A module within a test module is one, too.
+    return path.is_absolute() and (name in test_modules(path.parent) or path.parent.name in test_modules(path.parent.parent))
 
 
 def sources(*folders):

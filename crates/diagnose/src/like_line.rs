@@ -70,7 +70,9 @@ pub fn like_line(line: &str) -> Result<Like, Text> {
         ));
     };
     let says = |name: &str| pattern(name).is_some_and(|words| words.is_match(line));
-    let (is_guest, sockets) = (says("guest"), if says("two-sockets") { 2.0 } else { 1.0 });
+    let known = [("eight-sockets", 8.0), ("four-sockets", 4.0), ("two-sockets", 2.0)];
+    let sockets = known.into_iter().find(|(name, _)| says(name)).map_or(1.0, |(_, sockets)| sockets);
+    let is_guest = says("guest");
     let range = published(core, quantity, line, is_guest, sockets);
     let quantity = if *quantity == "clock.max_turbo" { "clock.one_core" } else { quantity };
     let title = if quantity == "clock.base" { "base clock" } else { title(quantity) };
@@ -126,6 +128,7 @@ mod tests {
             ),
             ("STREAM Triad: 346,512.3 MB/s on dual EPYC 7763", "stream.triad", Position::Normal),
             ("triad 190 GB/s, 2x Xeon Gold 6148 CPU @ 2.40GHz", "stream.triad", Position::Normal),
+            ("triad 380 GB/s, 4x Xeon Gold 6148 CPU @ 2.40GHz", "stream.triad", Position::Normal),
             ("Triad 95 GB/s, EPYC 9654, single socket", "stream.triad", Position::Low),
             ("STREAM Triad: 346,512.3 MB/s on 2P EPYC 7763", "stream.triad", Position::Normal),
             ("STREAM Triad: 346,512.3 MB/s on EPYC 7763 x2", "stream.triad", Position::Normal),

@@ -51,14 +51,14 @@ impl Channel {
     }
 }
 
-/// The memory devices, excluding empty slots and flash.
+/// The memory devices on channels, excluding empty slots.
 pub(crate) fn populated(machine: &Machine) -> impl Iterator<Item = &MemoryDevice> {
-    machine.memory_devices.iter().filter(|device| is_populated(device))
+    machine.memory_devices.iter().filter(|device| is_populated(device) && is_on_channel(device))
 }
 
 /// Whether a device contains memory. Some firmware lists a speed but no type for empty slots; published results contain the speed and the
 /// type, but not always the size.
-pub(crate) fn is_populated(device: &MemoryDevice) -> bool {
+fn is_populated(device: &MemoryDevice) -> bool {
     let reported = device.kind.is_some() && device.configured_mt_s.is_some_and(|speed| speed > 0);
     device.bytes.map_or(reported, |bytes| bytes > 0) && !is_flash(device)
 }
@@ -67,6 +67,12 @@ pub(crate) fn is_populated(device: &MemoryDevice) -> bool {
 pub(crate) fn is_flash(device: &MemoryDevice) -> bool {
     let kind = device.kind.as_deref().unwrap_or("").to_ascii_lowercase();
     ["flash", "rom", "non-volatile"].iter().any(|word| kind.contains(word))
+}
+
+/// Whether a device is memory on a channel, rather than flash or stacked memory in the processor's package (HBM), which has its own
+/// controllers and its own speed.
+pub(crate) fn is_on_channel(device: &MemoryDevice) -> bool {
+    !is_flash(device) && !device.kind.as_deref().unwrap_or("").starts_with("HBM")
 }
 
 /// The lowest and the highest MT/s of each kind (JEDEC). If the firmware reports less, it reports the clock, which is half the rate;
@@ -108,18 +114,19 @@ pub(crate) fn are_made_up(machine: &Machine) -> bool {
 /// Whether the list of devices is complete, that is, accounts for all memory that the machine reports and has a device for each slot. An
 /// imported text may be truncated.
 pub(crate) fn is_whole(machine: &Machine) -> bool {
-    let sizes: Option<Vec<u64>> = populated(machine).map(|device| device.bytes).collect();
-    let listed = sizes.map(|sizes| sizes.into_iter().fold(0, u64::saturating_add));
+    let mut devices = machine.memory_devices.iter().filter(|device| is_populated(device));
+    let listed = devices.try_fold(0, |sum: u64, device| Some(sum.saturating_add(device.bytes?)));
     let is_all = listed.zip(machine.memory_bytes).is_none_or(|(listed, all)| all / 17 * 16 <= listed);
     is_all && machine.memory_slots.is_none_or(|slots| slots as usize <= machine.memory_devices.len())
 }
 
 /// The channels of a machine. `None` unless the list of devices is complete and contains the channel and configured speed of every device,
-/// because the sum would otherwise be too low. Devices on one channel share its bandwidth, so each channel counts once, at the speed of its
-/// slowest device.
+/// because the sum would otherwise be too low, and no memory is stacked in the processor's package. Devices on one channel share its
+/// bandwidth, so each channel counts once, at the speed of its slowest device.
 pub(crate) fn channels(machine: &Machine) -> Option<Channels> {
     let mut channels: BTreeMap<(Option<u32>, &str), Channel> = BTreeMap::new();
-    if !is_whole(machine) {
+    let is_stacked = |device| is_populated(device) && !is_on_channel(device);
+    if !is_whole(machine) || machine.memory_devices.iter().any(is_stacked) {
         return None;
     }
     for device in populated(machine) {
@@ -127,11 +134,8 @@ pub(crate) fn channels(machine: &Machine) -> Option<Channels> {
         let bits = device.data_bits.filter(|bits| *bits > 0).unwrap_or(CHANNEL_BITS);
         // A device can run above its rated speed.
         let rated = rated_mt_s(machine, device).map(|rated| rated.max(configured));
-        let channel = channels.entry((device.node, device.channel.as_deref()?)).or_insert(Channel {
-            configured,
-            rated,
-            bits,
-        });
+        let own = Channel { configured, rated, bits };
+        let channel = channels.entry((device.node, device.channel.as_deref()?)).or_insert(own);
         channel.configured = channel.configured.min(configured);
         channel.rated = channel.rated.zip(rated).map(|(a, b)| a.min(b));
         channel.bits = channel.bits.max(bits);

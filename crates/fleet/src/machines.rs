@@ -61,8 +61,8 @@ pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>, aliases: 
                 let what = text!("fleet-no-time", "no readable time: used as the machine's oldest record");
                 remark(remarks, what, false, visible(&brief.called));
             }
-            let same = |lane: &Vec<usize>| lane.iter().any(|other| is_same_record(&briefs[*other], brief));
-            if lanes.iter().any(same) {
+            let facts = |brief: &Brief| (brief.started.clone(), brief.kind.clone(), brief.figures.clone());
+            if lanes.iter().flatten().any(|other| facts(&briefs[*other]) == facts(brief)) {
                 let what = text!("fleet-same-record", "the same record as in another file");
                 remark(remarks, what, true, visible(&brief.called));
                 continue;
@@ -103,10 +103,6 @@ pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>, aliases: 
         note_disturbed(briefs, newest, remarks);
     }
     collections
-}
-
-fn is_same_record(one: &Brief, other: &Brief) -> bool {
-    one.started == other.started && one.kind == other.kind && one.figures == other.figures
 }
 
 /// Whether a record can be an earlier record of the same machine as the records in `later`, of which the earliest is first: it must be of

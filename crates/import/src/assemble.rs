@@ -83,7 +83,13 @@ pub(crate) fn assemble(
         return Err(Error::NothingRead { tools: outputs.into_iter().map(|output| output.tool).collect() });
     }
     let cpus = machine.counts.cpus_online.or(machine.counts.cpus_present);
+    let cached: u64 =
+        machine.caches.iter().filter(|cache| cache.level == 3).filter_map(|cache| cache.bytes).sum();
     for m in &mut draft.measurements {
+        let arrays = m.detail.get(detail::ARRAY_BYTES).filter(|_| m.method.as_deref() == Some("STREAM"));
+        if arrays.is_some_and(|bytes| bytes as f64 * 3.0 < cached as f64 * 1.3) {
+            m.doubt.get_or_insert_with(|| "not memory bandwidth: the arrays fit in the L3 caches".into());
+        }
         if m.labels.get(Label::Threads) == Some(&record::Key::Count(0)) {
             m.labels.0.remove(Label::Threads.name());
             m.labels = std::mem::take(&mut m.labels).with_known(Label::Threads, cpus);

@@ -135,7 +135,9 @@ fn clean(number: u64, raw: &str, shared: &shared::Shared, in_fence: &mut bool) -
         .into_iter()
         .flat_map(|raw| {
             let plain = plain::without_codes(raw);
-            let pieces = markup::without_tags(plain::last_state(&plain));
+            // What is visible after CR returned the cursor to the beginning.
+            let last = plain.rsplit('\r').find(|part| !part.trim().is_empty()).unwrap_or_default();
+            let pieces = markup::without_tags(last);
             pieces.into_iter().map(|piece| shared.strip(&piece).to_owned().into()).collect::<Vec<_>>()
         })
         .collect();

@@ -24,6 +24,9 @@ pub enum Error {
         "{0}: the text describes two machines. Separate them with --split headings, --split files or --split REGEX"
     )]
     SeveralMachines(Clash),
+    /// A line contains the same label twice, as printed by sdiff.
+    #[error("line {1} has two values of {0:?} side by side; import the text of each machine by itself")]
+    SideBySide(String, u64),
     /// The input exceeds a limit for one import.
     #[error("the text exceeds {0}; import it in parts")]
     TooMuch(String),

@@ -56,7 +56,7 @@ pub(crate) struct Facts {
     pub files: BTreeMap<String, Fact<String>>,
     /// Two files that cannot exist on the same machine.
     pub clash: Option<[Origin; 2]>,
-    /// Lines of the kernel log, by kind: their number, and the reason stated in the first line.
+    /// Lines of the kernel log, by kind: their number, the reason stated in the first line, and the place of the last.
     pub log: BTreeMap<String, (u64, Fact<String>)>,
 }
 

@@ -221,6 +221,9 @@ impl Importer {
                     }
             }
         };
+        if let Some(label) = crate::scan::doubled_label(&line.text).filter(|_| known) {
+            self.error = Some(Error::SideBySide(label.to_owned(), line.number));
+        }
         if !known {
             let prose = line.kind == Kind::Text && !line.in_fence;
             self.threads = prompts::find_threads(&line.text).filter(|_| prose).or(self.threads);

@@ -438,6 +438,8 @@ fn two_boards_one_after_the_other_are_refused() {
 mod further;
 /// Texts as users paste them.
 mod pasted;
+/// Quantities that resemble others.
+mod quantities;
 
 #[test]
 fn other_texts_of_each_kind_are_read() {

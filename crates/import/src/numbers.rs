@@ -73,12 +73,6 @@ fn is_ambiguous(text: &str) -> bool {
     number.split_once(',').is_some_and(|(front, rest)| (1..=3).contains(&front.len()) && rest.len() == 3)
 }
 
-/// Whether nothing, or only a remark in brackets, follows a size: `(2 instances)`.
-fn is_remark(text: &str) -> bool {
-    let text = text.trim();
-    text.is_empty() || text.starts_with('(') && text.ends_with(')')
-}
-
 /// A number with a decimal point or comma at the beginning of `text`, and the text after it.
 pub(crate) fn parse_number(text: &str) -> Option<(f64, &str)> {
     let text = text.trim_start();
@@ -102,7 +96,9 @@ pub(crate) fn split_size(text: &str) -> Option<(f64, u32, &str)> {
     let (unit, behind) = rest.split_at(rest.bytes().take_while(u8::is_ascii_alphabetic).count());
     let is_unit = |names: &str| names.split('|').any(|name| unit.eq_ignore_ascii_case(name));
     let (_, shift) = UNITS.iter().zip((0..).step_by(10)).find(|(names, _)| is_unit(names))?;
-    is_remark(behind).then_some((value, shift, unit))
+    // Nothing else, or only a remark in brackets, may follow: `(2 instances)`.
+    let behind = behind.trim();
+    (behind.is_empty() || behind.starts_with('(') && behind.ends_with(')')).then_some((value, shift, unit))
 }
 
 /// A plain decimal number in the C locale, which consists of digits and optionally a sign, a point and an exponent; neither `inf` nor

@@ -33,8 +33,7 @@ pub(crate) enum Mark<'a> {
 const LONGEST_PROMPT: usize = 160;
 
 /// Common names that do not identify a machine.
-const NAMELESS: &[&str] =
-    &["localhost", "localhost.localdomain", "bogon", "host", "hostname", "server", "(none)"];
+const NAMELESS: &str = "localhost|localhost.localdomain|bogon|host|hostname|server|(none)";
 
 /// The kind of `line`. `in_fence` means that the line is in a code block, in which `#` does not begin a heading.
 pub(crate) fn find_mark(line: &str, in_fence: bool) -> Option<Mark<'_>> {
@@ -45,11 +44,8 @@ pub(crate) fn find_mark(line: &str, in_fence: bool) -> Option<Mark<'_>> {
     let rest = text.trim_start_matches(|c: char| c.is_ascii_digit() || "[:] ".contains(c));
     let of_windows = || {
         let (folder, command) = text.strip_prefix("PS ")?.split_once('>')?;
-        (folder.get(1..3) == Some(":\\") || folder.starts_with(['/', '~'])).then_some((
-            None,
-            None,
-            command.trim(),
-        ))
+        let is_path = folder.get(1..3) == Some(":\\") || folder.starts_with(['/', '~']);
+        is_path.then_some((None, None, command.trim()))
     };
     let host = of_windows().or_else(|| split_host(text)).or_else(|| split_host(rest).filter(|_| timed));
     let bare = || Some((None, None, bare_prompt(text)?));
@@ -113,15 +109,13 @@ fn split_host(text: &str) -> Option<(Option<&str>, Option<&str>, &str)> {
         }
         Some(_) => return None,
     };
-    let folder = prompt
-        .split_once(':')
-        .map(|(_, folder)| folder.trim())
-        .filter(|folder| folder.starts_with(['/', '~']));
+    let folder = prompt.split_once(':').map(|(_, folder)| folder.trim());
+    let folder = folder.filter(|folder| folder.starts_with(['/', '~']));
     Some((Some(name).filter(|name| is_telling(name)), folder, command.trim()))
 }
 
 fn is_telling(host: &str) -> bool {
-    !NAMELESS.contains(&host.to_ascii_lowercase().as_str())
+    !scan::is_one_of(&host.to_ascii_lowercase(), NAMELESS)
 }
 
 fn is_user(user: &str) -> bool {
@@ -175,9 +169,9 @@ fn before_command(text: &str) -> Option<(Option<&str>, Option<&str>, &str)> {
     (words.len() <= 1 || path.is_some()).then(|| (host.filter(|host| is_telling(host)), path, command))
 }
 
-/// `$ command`, `└─# command`; `% command` and `➜  ~ command` of zsh.
+/// `$ command`, `└─# command`, `/ # command`; `% command` and `➜  ~ command` of zsh.
 fn bare_prompt(text: &str) -> Option<&str> {
-    if text.bytes().next().is_some_and(|b| b.is_ascii() && !matches!(b, b'$' | b'%')) {
+    if text.bytes().next().is_some_and(|b| b.is_ascii() && !matches!(b, b'$' | b'%' | b'/')) {
         return None;
     }
     let boxed = text.strip_prefix("└─").or_else(|| text.strip_prefix("╰─"));
@@ -189,7 +183,7 @@ fn bare_prompt(text: &str) -> Option<&str> {
         let branch = command.strip_prefix("git:(").and_then(|rest| rest.split_once(')'));
         return Some(branch.map_or(command, |(_, command)| command.trim_start_matches([' ', '✗'])).trim());
     }
-    let rest = text.strip_prefix(['$', '%', '❯'])?;
+    let rest = text.strip_prefix("/ #").or_else(|| text.strip_prefix(['$', '%', '❯']))?;
     if rest.is_empty() {
         return Some("");
     }
@@ -206,7 +200,7 @@ fn bare_prompt(text: &str) -> Option<&str> {
 pub(crate) fn remote_host(command: &str) -> Option<&str> {
     /// Options without a value.
     const ALONE: &str = "46AaCfGgKkMNnqsTtVvXxYy";
-    let mut words = command.split_whitespace().skip_while(|word| RUNNERS.contains(word));
+    let mut words = command.split_whitespace().skip_while(|word| scan::is_one_of(word, RUNNERS));
     words.next().filter(|word| *word == "ssh")?;
     let mut host = words.next()?;
     while let Some(option) = host.strip_prefix('-') {
@@ -220,10 +214,7 @@ pub(crate) fn remote_host(command: &str) -> Option<&str> {
 }
 
 /// Words before a command that only change how the command is run.
-const RUNNERS: &[&str] = &[
-    "sudo", "time", "nice", "ionice", "taskset", "chrt", "numactl", "env", "watch", "nohup", "stdbuf",
-    "timeout", "wsl", "wsl.exe",
-];
+const RUNNERS: &str = "sudo|time|nice|ionice|taskset|chrt|numactl|env|watch|nohup|stdbuf|timeout|wsl|wsl.exe";
 
 /// Whether `text` looks like a command line of a known tool, and not like prose that begins with the tool's name.
 pub(crate) fn is_command(text: &str) -> bool {
@@ -234,17 +225,14 @@ pub(crate) fn is_command(text: &str) -> bool {
         let Some(word) = words.next() else { return false };
         let next = words.peek().copied();
         let name = word.rsplit('/').next().unwrap_or(word);
-        if is_assignment(word)
-            || ran
-                && (word.starts_with('-')
-                    || word.chars().all(|c| c.is_ascii_digit() || matches!(c, ',' | '-' | 'x')))
-        {
+        let is_list = || word.chars().all(|c| c.is_ascii_digit() || matches!(c, ',' | '-' | 'x'));
+        if is_assignment(word) || ran && (word.starts_with('-') || is_list()) {
             continue;
         }
         if is_tool_line(name, word, next, ran) {
             return true;
         }
-        if !RUNNERS.contains(&name) {
+        if !scan::is_one_of(name, RUNNERS) {
             return false;
         }
         ran = true;
@@ -271,14 +259,12 @@ pub(crate) fn find_threads(text: &str) -> Option<u64> {
         |four: &[u8]| ["core", "cpus", "thre"].iter().any(|word| four.eq_ignore_ascii_case(word.as_bytes()));
     (!text.is_ascii() || text.as_bytes().windows(4).any(is_word)).then_some(())?;
     let lower = text.to_lowercase();
-    let known = [
-        ("所有核|all cores|all cpus|all threads|every core", 0),
-        ("单线程|单核|single thread|single-thread|one thread", 1),
-    ];
-    if let Some((_, threads)) =
-        known.iter().find(|(all, _)| all.split('|').any(|words| lower.contains(words)))
-    {
-        return Some(*threads);
+    let says = |all: &str| all.split('|').any(|words| lower.contains(words));
+    if says("单线程|单核|single thread|single-thread|one thread") {
+        return Some(1);
+    }
+    if says("所有核|all cores|all cpus|all threads|every core") {
+        return Some(0);
     }
     let counted =
         ["个线程", "线程", " threads", " 个线程", "-thread"].iter().find_map(|word| lower.split_once(word));

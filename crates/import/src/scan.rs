@@ -18,6 +18,14 @@ pub(crate) fn pair(text: &str) -> Option<(&str, &str)> {
     text.split_once(':').map(|(label, value)| (label.trim(), value.trim()))
 }
 
+/// The label of a line that sdiff printed beside the same line of another file: `CPU(s): 8   | CPU(s): 16`.
+pub(crate) fn doubled_label(text: &str) -> Option<&str> {
+    let (label, value) = pair(text)?;
+    let (front, rest) = value.split_once(label).filter(|_| label.len() > 2)?;
+    (["\t", "  ", " | "].iter().any(|mark| front.ends_with(mark)) && rest.trim_start().starts_with(':'))
+        .then_some(label)
+}
+
 /// Whether a text begins with one of several strings, given as a list separated by bars: `Threads started|Doing `.
 pub(crate) fn begins(text: &str, starts: &str) -> bool {
     // Most texts differ in the first character.

@@ -206,20 +206,26 @@ impl<'a> Sink<'a> {
         self.taken += 1;
         let facts = &mut self.draft.facts;
         if let Some(kind) = path.strip_prefix("log:") {
-            facts.log.entry(kind.to_owned()).or_insert((0, fact)).0 += 1;
+            let (count, first) = facts.log.entry(kind.to_owned()).or_insert((0, fact.clone()));
+            (*count, first.origin) = (*count + 1, fact.origin);
             return;
         }
         if let Some(known) = facts.files.get(&path).filter(|known| known.value != fact.value) {
+            // The log may be of an earlier boot: the file itself is more reliable, and so is a later log.
+            let logged = [known, &fact].map(|fact| fact.origin.tool == "dmesg");
+            if path.ends_with("/current_clocksource") && logged != [false; 2] {
+                logged[0].then(|| facts.files.insert(path, fact));
+                return;
+            }
             let field = |fact: &Fact<String>, key| {
                 machine::text::field(&fact.value, key).map(str::to_owned).unwrap_or_default()
             };
-            let host =
-                |fact: &Fact<String>| fact.value.trim().split('.').next().unwrap_or_default().to_owned();
-            let named = [field(known, "model name"), field(&fact, "model name")];
+            let [host, other] = [known, &fact].map(|fact| fact.value.trim().split('.').next());
+            let named = [known, &fact].map(|fact| field(fact, "model name"));
             let total = |fact: &Fact<String>| field(fact, "MemTotal").split(' ').next()?.parse::<f64>().ok();
             // `free` rounds sizes.
             let differ = |(one, other): (f64, f64)| one.max(other) > 2.0 * one.min(other);
-            if path == "/proc/sys/kernel/hostname" && host(known) != host(&fact)
+            if path == "/proc/sys/kernel/hostname" && host != other
                 || named[0] != named[1] && named.iter().all(|name| !name.is_empty())
                 || total(known).zip(total(&fact)).is_some_and(differ)
             {

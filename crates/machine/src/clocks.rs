@@ -1,7 +1,7 @@
 //! Clock settings from cpufreq: drivers, governors, limits and current clocks, with one group for all CPUs that have
 //! equal settings; the clocks that each CPU advertises; and whether boost is allowed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use record::conditions::ClockSetting;
 use record::machine::Processor;
@@ -73,10 +73,8 @@ pub(crate) fn policies(root: &Root) -> Policies {
             policy.current_hz = file("scaling_cur_freq").and_then(khz);
         }
         let cpu = format!("{CPUS}/cpu{first}");
-        policy.setting.epb = known
-            .text(root, &cpu, index, "power/energy_perf_bias")
-            .and_then(|epb| epb.parse().ok())
-            .filter(|epb| *epb <= 15);
+        let epb = known.text(root, &cpu, index, "power/energy_perf_bias");
+        policy.setting.epb = epb.and_then(|epb| epb.parse().ok()).filter(|epb| *epb <= 15);
         if policy.base_hz.is_none() {
             policy.base_hz = known.text(root, &cpu, index, "acpi_cppc/nominal_freq").and_then(mhz);
         }
@@ -89,7 +87,7 @@ pub(crate) fn policies(root: &Root) -> Policies {
 /// Records which files exist in the first policies. A file that is missing from all of these is not read in the other
 /// policies.
 #[derive(Default)]
-struct Present(BTreeMap<&'static str, bool>);
+struct Present(BTreeSet<&'static str>);
 
 impl Present {
     /// Number of policies checked before a file is considered absent everywhere. Hybrid machines list their kinds of
@@ -97,14 +95,10 @@ impl Present {
     const TRIED: usize = 4;
 
     fn text(&mut self, root: &Root, folder: &str, index: usize, name: &'static str) -> Option<String> {
-        if index >= Self::TRIED && !self.0.get(name).copied().unwrap_or(false) {
-            return None;
-        }
-        let text = root.text(&format!("{folder}/{name}"));
-        if text.is_some() {
-            self.0.insert(name, true);
-        }
-        text
+        (index < Self::TRIED || self.0.contains(name)).then_some(())?;
+        let text = root.text(&format!("{folder}/{name}"))?;
+        self.0.insert(name);
+        Some(text)
     }
 }
 
@@ -121,10 +115,8 @@ pub(crate) fn fill(root: &Root, policies: &Policies, machine: &mut Machine) {
     // Like everything in `processor`, the base clock is that of the boot CPU's kind of core. If it is unknown, the clock
     // reported by CPUID or the firmware is used.
     let cppc = || root.text("/sys/devices/system/cpu/cpu0/acpi_cppc/nominal_freq").and_then(mhz);
-    let base = all(|p| p.base_hz)
-        .next()
-        .or_else(cppc)
-        .or_else(|| stated_hz(&machine.processor).filter(|_| machine.architecture == "x86_64"));
+    let stated = || stated_hz(&machine.processor).filter(|_| machine.architecture == "x86_64");
+    let base = all(|p| p.base_hz).next().or_else(cppc).or_else(stated);
     machine.processor.base_hz = base.or(machine.processor.base_hz);
 }
 
@@ -165,17 +157,18 @@ pub(crate) fn settings(root: &Root, policies: &Policies) -> Vec<ClockSetting> {
     settings
 }
 
-/// The clock in /proc/cpuinfo, if the CPUs count their cycles (APERF, MPERF). Otherwise, as in most virtual machines,
-/// that line contains the rate of the TSC, regardless of the actual clock (`arch_freq_get_on_cpu` and `show_cpuinfo` in
+/// The clock in /proc/cpuinfo, if the CPUs count their cycles (APERF, MPERF) or their clocks differ. Otherwise, as in
+/// most virtual machines, that line contains the rate of the TSC, regardless of the actual clock (`arch_freq_get_on_cpu` and `show_cpuinfo` in
 /// arch/x86/kernel).
 fn without_cpufreq(root: &Root) -> Option<ClockSetting> {
     let cpuinfo = root.text("/proc/cpuinfo")?;
-    let flags = fields(&cpuinfo, "flags").next()?;
-    flags.split_whitespace().any(|flag| flag == "aperfmperf").then_some(())?;
+    let flags = fields(&cpuinfo, "flags").next().unwrap_or_default();
     let clocks = fields(&cpuinfo, "cpu MHz").filter_map(|value| value.parse::<f64>().ok());
     let hz: Vec<u64> =
         clocks.filter(|mhz| (1.0..=100_000.0).contains(mhz)).map(|mhz| (mhz * 1e6).round() as u64).collect();
     let current_hz = (*hz.iter().min()?, *hz.iter().max()?);
+    let differ = current_hz.0 < current_hz.1 / 10 * 9;
+    (differ || flags.split_whitespace().any(|flag| flag == "aperfmperf")).then_some(())?;
     let cpus = fields(&cpuinfo, "processor").filter_map(|value| value.parse::<u32>().ok()).collect();
     Some(ClockSetting { cpus, current_hz: Some(current_hz), ..ClockSetting::default() })
 }

@@ -20,6 +20,7 @@ pub(crate) fn read(root: &Root, policies: &Policies) -> Snapshot {
     let word = |path: &str| root.text(path).as_deref().and_then(text::name);
     let boost = clocks::boost(root);
     let clocksource = "/sys/devices/system/clocksource/clocksource0";
+    let available = root.text(&format!("{clocksource}/available_clocksource")).unwrap_or_default();
     let loadavg = root.text("/proc/loadavg").unwrap_or_default();
     let cpu_seconds = cpu_seconds(&root.text("/proc/stat").unwrap_or_default());
     let meminfo = root.text("/proc/meminfo").unwrap_or_default();
@@ -34,7 +35,7 @@ pub(crate) fn read(root: &Root, policies: &Policies) -> Snapshot {
         boost_source: boost.map(|(_, file)| file),
         smt: smt(root),
         clocksource: word(&format!("{clocksource}/current_clocksource")),
-        clocksources: split_words(root.text(&format!("{clocksource}/available_clocksource"))),
+        clocksources: available.split_ascii_whitespace().take(32).filter_map(text::name).collect(),
         thp: chosen(root, &format!("{MM}/transparent_hugepage/enabled")),
         thp_defrag: chosen(root, &format!("{MM}/transparent_hugepage/defrag")),
         huge_pages: huge_pages(root),
@@ -82,10 +83,6 @@ fn chosen(root: &Root, path: &str) -> Option<String> {
     let text = root.text(path)?;
     let (_, rest) = text.split_once('[')?;
     text::name(rest.split_once(']')?.0)
-}
-
-fn split_words(text: Option<String>) -> Vec<String> {
-    text.unwrap_or_default().split_ascii_whitespace().take(32).filter_map(text::name).collect()
 }
 
 /// A valid number of seconds.

@@ -6,14 +6,13 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
+use crate::JsonSchema;
 use crate::extent::{self, LongList};
 use crate::import::Import;
 use crate::long_gap::LongGap;
 use crate::shape::Looks;
 use crate::units::{bytes, thousands};
-use crate::{
-    Conditions, Coverage, Diagnosis, JsonSchema, Machine, Measurement, Metric, RunMode, Watch, credible, json,
-};
+use crate::{Conditions, Coverage, Diagnosis, Machine, Measurement, Metric, RunMode, Watch, credible, json};
 
 /// The version of the record format that this program writes. Within one version, fields may be added, and readers
 /// ignore unknown fields; a changed meaning requires a new version.
@@ -237,7 +236,7 @@ pub enum ReadError {
     #[error("is truncated in the middle of the JSON; copy it again")]
     Truncated,
     /// The file is not JSON; the text contains the position of the error.
-    #[error("is not JSON ({0}); a record is a JSON file written by linespeed")]
+    #[error("is not JSON ({0}); a record is a JSON file written by linespeed; linespeed import reads texts")]
     NotJson(String),
     /// The file is JSON but not a record; the value is the reason.
     #[error("is JSON but not a linespeed record: {0}")]

@@ -215,7 +215,7 @@ impl Pseudonyms {
     /// A sentence without names.
     pub fn sentence(&mut self, text: &str) -> String {
         // Words that look like names.
-        for word in text.split(|c| !is_of_word(c)) {
+        for word in text.split(|c: char| !c.is_alphanumeric() && !"_./:@%+~=-".contains(c)) {
             for part in word.trim_end_matches(['.', ':', ',']).split('=') {
                 match part {
                     _ if is_in_a_home(part) => drop(self.of(Kind::Path, part)),
@@ -264,10 +264,6 @@ fn edges(word: &str) -> Vec<usize> {
     }
     edges.push(word.len());
     edges
-}
-
-fn is_of_word(c: char) -> bool {
-    c.is_alphanumeric() || "_./:@%+~=-".contains(c)
 }
 
 /// A word of linespeed's own command line that is not a name: `--`, `latency`, `5s`, `slower:5%`, `load.latency`.

@@ -64,13 +64,8 @@ pub fn digits_within(value: f64, interval: Option<(f64, f64)>) -> usize {
     let digits = (beyond + 1.0).clamp(2.0, DIGITS as f64) as usize;
     // The printed value must be within the interval printed next to it.
     let (low, high) = interval.map_or((value, value), |(a, b)| (a.min(b), a.max(b)));
-    if (low..=high).contains(&round_to(value, digits)) { digits } else { DIGITS }
-}
-
-/// A value with the given number of significant digits.
-fn round_to(value: f64, digits: usize) -> f64 {
     let scale = 10f64.powf(digits as f64 - 1.0 - value.abs().log10().floor());
-    (value * scale).round() / scale
+    if (low..=high).contains(&((value * scale).round() / scale)) { digits } else { DIGITS }
 }
 
 /// Like [`digits_within`], for a lost share; two digits if there is no interval.

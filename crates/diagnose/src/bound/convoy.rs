@@ -1,5 +1,5 @@
-//! Threads contending for one lock: the run time of one process's threads, and the time that they waited for the lock
-//! between runs.
+//! Whether threads run one at a time, and threads contending for one lock: the run time of one process's threads, and the time that they
+//! waited for the lock between runs.
 //!
 //! The thread samples (`measure/src/tasks/spells.rs`) exclude threads that never ran, which belong to a pool without work, and
 //! waits of unrelated processes, which are not due to one lock.
@@ -7,7 +7,7 @@
 use record::command_run::LockWaits;
 
 use super::Facts;
-use super::time::used_by_others;
+use crate::cpu_accounting::beside;
 
 /// Minimum number of samples needed to decide whether more than one thread was ever runnable.
 pub(super) const FEW_LOOKS: f64 = 5.0;
@@ -23,6 +23,20 @@ const ALL_AT_WORK: f64 = 0.9;
 const NEVER_WAITS: f64 = 0.85;
 /// Threads count as waiting for a mutex if more than this share of their waits is for a mutex.
 const IN_MUTEX: f64 = 0.5;
+
+/// Minimum number of idle CPUs that the command could have used.
+pub(super) const LEAST_IDLE: f64 = 0.2;
+
+/// Whether one thread, or one thread at a time, used most of a program's CPU time. This is derived from samples of its threads, regardless
+/// of other programs; in records without samples, from the number of CPUs used.
+pub(super) fn is_one_at_a_time(facts: &Facts) -> bool {
+    let looks = facts.looks();
+    if looks.most_active > 0 && looks.all as f64 >= FEW_LOOKS {
+        return looks.active as f64 <= (looks.all - looks.idle.min(looks.all)) as f64 * 1.05;
+    }
+    (0.6..=1.2).contains(&facts.used())
+        && facts.cpus - facts.used() - beside(&facts.around(), facts.used()).unwrap_or(0.0) >= LEAST_IDLE
+}
 
 /// Lock waits of the threads in one process.
 pub(super) fn locks(facts: &Facts) -> Option<LockWaits> {
@@ -50,7 +64,7 @@ impl Convoy {
         let wanted = facts.used() + facts.without_a_cpu() / facts.wall;
         let at_work = wanted.max(looks.active as f64 / looks.all as f64);
         // Threads may also wait for one CPU while another one is idle.
-        let at_work = at_work.min(facts.used() + used_by_others(facts).unwrap_or(facts.cpus));
+        let at_work = at_work.min(facts.used() + beside(&facts.around(), facts.used()).unwrap_or(facts.cpus));
         let in_mutex = locks.mutex >= IN_MUTEX * locks.blocked;
         if waiters < LEAST_WAITERS
             || active < LEAST_ACTIVE

@@ -5,7 +5,7 @@ use record::live::{MemoryLevel, Sampled};
 use record::text::Value;
 use record::{Measurement, Text, detail as place, text};
 
-use super::{Cause, FIRST, Facts, WORDS, detail, share, threads, verdict};
+use super::{Cause, FIRST, Facts, WORDS, detail, share, verdict};
 use crate::tables::{sentences, word};
 
 /// Minimum number of decoded samples for a conclusion.
@@ -36,7 +36,11 @@ pub(super) fn add(causes: &mut Vec<Cause>, facts: &Facts, user: f64) {
     let of_memory = |cause: &Cause| [BoundBy::MemoryLatency, BoundBy::MemoryBandwidth].contains(&cause.by);
     let known = causes.iter().any(|cause| of_memory(cause) && cause.share >= FIRST);
     let seen = text!("bound-samples", "user-mode samples: {count}", count = sampled.samples);
-    let together = run_together(facts);
+    // The minimum share of the command's CPU time during which two of its threads ran simultaneously, which is when they can take cache lines
+    // from each other. It is derived from the average number of running threads while any thread can run: with an average of 1.5, two threads
+    // run together half of the time, which is two thirds of their CPU time.
+    let at_once = facts.cpu() / (facts.wall - facts.off_cpu).max(1e-9);
+    let together = (2.0 * (at_once - 1.0) / at_once.max(1e-9)).clamp(0.0, 1.0);
     let at_memory = memory(&sampled, facts, user.min(stalled));
     let all = [at_memory, lines(&sampled, user, together), spinning(&sampled, user)];
     let more = all.into_iter().flatten().filter(|cause| !known || !of_memory(cause));
@@ -47,14 +51,6 @@ pub(super) fn add(causes: &mut Vec<Cause>, facts: &Facts, user: f64) {
 pub(super) fn at_memory(facts: &Facts) -> Option<Cause> {
     let sampled = enough(facts).filter(|sampled| sampled.far.share >= FIRST)?;
     memory(&sampled, facts, facts.user / facts.cpu().max(1e-9) * facts.on_cpu())
-}
-
-/// The minimum share of the command's CPU time during which two of its threads ran simultaneously, which is when they can take cache lines
-/// from each other. It is derived from the average number of running threads while any thread can run: with an average of 1.5, two threads
-/// run together half of the time, which is two thirds of their CPU time.
-fn run_together(facts: &Facts) -> f64 {
-    let at_once = facts.cpu() / (facts.wall - facts.off_cpu).max(1e-9);
-    (2.0 * (at_once - 1.0) / at_once.max(1e-9)).clamp(0.0, 1.0)
 }
 
 /// Describes where user time is spent according to samples, if no cause stands out; `None` if there are too few samples.
@@ -88,7 +84,7 @@ fn first_digit(bytes: f64) -> f64 {
 
 /// Names the threads that wait.
 fn who(facts: &Facts) -> Text {
-    if threads::is_one_at_a_time(facts) { text!("One thread") } else { text!("All running threads") }
+    if super::convoy::is_one_at_a_time(facts) { text!("One thread") } else { text!("All running threads") }
 }
 
 /// Loads from memory or the last-level cache as the cause, if they account for much of the time.

@@ -6,29 +6,16 @@ use record::text::Value;
 use record::units::{significant, thousands};
 use record::{Text, text};
 
-use super::convoy::{Convoy, FEW_LOOKS, locks};
+use super::convoy::{Convoy, FEW_LOOKS, LEAST_IDLE, is_one_at_a_time, locks};
 use super::time::used_by_others;
 use super::{Cause, Facts, detail, sampled, verdict};
 
 /// Where a record stores each thread's CPU time.
 const ON_CPU: &str = "workload.cpu_time workload=command state=on-cpu";
-/// Minimum number of idle CPUs that the command could have used.
-const LEAST_IDLE: f64 = 0.2;
 /// More CPUs do not help if at most this share of the time is spent waiting for a CPU.
 const MOST_WAITED: f64 = 0.1;
 /// Maximum share attributed to the fact that only one thread ran. This is the answer only if no other cause explains more.
 const MOST_EXPLAINED: f64 = 0.6;
-
-/// Whether one thread, or one thread at a time, used most of a program's CPU time. This is derived from samples of its threads, regardless
-/// of other programs; in records without samples, from the number of CPUs used.
-pub(super) fn is_one_at_a_time(facts: &Facts) -> bool {
-    let looks = facts.looks();
-    if looks.most_active > 0 && looks.all as f64 >= FEW_LOOKS {
-        return looks.active as f64 <= (looks.all - looks.idle.min(looks.all)) as f64 * 1.05;
-    }
-    (0.6..=1.2).contains(&facts.used())
-        && facts.cpus - facts.used() - used_by_others(facts).unwrap_or(0.0) >= LEAST_IDLE
-}
 
 /// Describes the CPUs that the program left idle.
 fn describe_idle(facts: &Facts, idle: f64) -> Text {

@@ -84,6 +84,7 @@ impl Size {
 impl Datum {
     /// Converts a single measurement.
     pub(crate) fn from_measurement(m: &Measurement) -> Self {
+        let bytes = m.unit == "work/s" && m.detail.get(detail::WORK) == Some("B");
         // Samples are needed only for a median.
         let few = m.samples.len() <= MOST_SAMPLES && !m.is_mean();
         let samples =
@@ -96,7 +97,7 @@ impl Datum {
             from: locate_figure(m),
             doubt: m.doubt.clone(),
             method: m.method.as_deref().and_then(|method| method::find_foreign(m.metric, method)),
-            unit: find_unit(m),
+            unit: if bytes { "B/s".to_owned() } else { m.unit.to_string() },
             unfit: method::remark_scope(m),
             declared: m.labels.word(Label::Source) == Some("declared"),
             share: is_share(m.metric, &m.unit),
@@ -252,12 +253,6 @@ fn locate_all(all: &[&Measurement]) -> String {
     let mut shared = (*first).clone();
     shared.labels.0.retain(|name, value| rest.iter().all(|m| m.labels.0.get(name) == Some(value)));
     locate_figure(&shared)
-}
-
-/// The unit; bytes per second if the work is counted in bytes.
-fn find_unit(m: &Measurement) -> String {
-    let bytes = m.unit == "work/s" && m.detail.get(detail::WORK) == Some("B");
-    if bytes { "B/s".to_owned() } else { m.unit.to_string() }
 }
 
 /// Whether a metric is a share of time, for which a difference in percentage points is more useful than a ratio.

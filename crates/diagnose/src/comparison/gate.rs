@@ -189,10 +189,7 @@ fn summarize(held: &[Held], terms: &Terms) -> Text {
     });
     let outcome = match failed.is_empty() {
         false => {
-            text!(
-                "Gate FAILED: {failed} by {bound} or more ({figures} compared).",
-                failed = Value::List(failed)
-            )
+            text!("Gate FAILED: {failed} by {bound} or more (of {figures}).", failed = Value::List(failed))
         }
         true => {
             let outcome = if terms.slower { "detected" } else { "hidden by noise" };

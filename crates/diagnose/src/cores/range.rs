@@ -44,6 +44,11 @@ impl Figure {
 }
 
 impl Core {
+    /// Whether this property is published for single models. The result of the design then applies to all other models.
+    pub(crate) fn differs_by_model(&self, what: &str) -> bool {
+        self.figures.iter().any(|figure| figure.what == what && figure.part.is_some())
+    }
+
     /// The published results for one property of this design. Results for the exact model take precedence; otherwise, only results without
     /// a model count. For a guest, results from guests take precedence over those from bare metal.
     pub fn range<'a>(
@@ -63,12 +68,7 @@ impl Core {
         let mut range: Option<Range> = None;
         for figure in chosen.into_iter().filter(|figure| figure.guest == guest) {
             let (low, high, unit) = figure.ends()?;
-            let of = || match figure.part {
-                Some(_) => {
-                    names.clone().find(|name| has(&figure.part, name)).unwrap_or(&self.name).to_owned()
-                }
-                None => self.name.clone(),
-            };
+            let of = || names.clone().find(|name| has(&figure.part, name)).unwrap_or(&self.name).to_owned();
             let range =
                 range.get_or_insert_with(|| Range { low, high, unit, sources: Vec::new(), of: of(), guest });
             (range.low, range.high) = (range.low.min(low), range.high.max(high));

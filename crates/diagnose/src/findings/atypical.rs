@@ -20,7 +20,9 @@ fn report(case: &Case, out: &OutOfRange) -> Option<Finding> {
     let loss = costs(if lower {
         cost_above(&figure.summary, (typical.low, typical.high))
     } else {
-        rate_below(&figure.summary, (typical.low, typical.high))
+        let (low, high) = spread(&figure.summary);
+        let middle = figure.summary.median / (typical.low * typical.high).sqrt();
+        verdict(1.0 - middle, (1.0 - high / typical.low, 1.0 - low / typical.high))
     })?;
     let unit = figure.metric.definition().map_or("ns", |metric| metric.unit);
     let [low, high] = [typical.low, typical.high].map(|end| Value::Figure(end, unit));
@@ -56,12 +58,6 @@ fn count_sources(typical: &Typical) -> Text {
         1 => text!("1 source"),
         sources => text!("{sources} sources"),
     }
-}
-
-/// The share by which a rate is below all published ones; the counterpart of [`cost_above`] for costs.
-fn rate_below(rate: &record::Summary, (least, most): (f64, f64)) -> Verdict {
-    let (low, high) = spread(rate);
-    verdict(1.0 - rate.median / (least * most).sqrt(), (1.0 - high / least, 1.0 - low / most))
 }
 
 /// The field of the record that identifies the processor.

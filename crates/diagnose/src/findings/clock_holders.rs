@@ -155,8 +155,8 @@ pub(super) fn firmware_limit(case: &Case, concerns: impl Fn(&CpuList) -> bool) -
     let limit = Value::Figure(hz as f64, "Hz");
     let what = text!("the firmware limits the clock to {limit}", limit = limit.clone());
     let from = format!("conditions.before.clocks[{at}].bios_hz");
-    let cause = Cause::shown(what, text!("firmware limit {limit}"), from, remedies("clock firmware"));
-    Some((hz as f64, cause))
+    let says = text!("firmware limit {limit}");
+    Some((hz as f64, Cause::shown(what, says, from, remedies("clock firmware"))))
 }
 
 /// Whether this is the first state in the table of acpi-cpufreq. This state is listed with the base clock but includes boost
@@ -173,10 +173,9 @@ pub(super) fn is_set(case: &Case, setting: &ClockSetting) -> bool {
         Some(cpu) => cpu.parse().is_ok_and(|cpu| setting.cpus.contains(cpu)),
         None => kind != "intel_powerclamp",
     };
-    let cooling = &case.record.conditions.before.clock_holders.cooling;
     !is_of_table(case, setting, limit)
         && setting.bios_hz.is_none_or(|bios| limit < bios)
-        && !cooling.iter().any(|one| is_cooled(&one.kind))
+        && !case.record.conditions.before.clock_holders.cooling.iter().any(|one| is_cooled(&one.kind))
 }
 
 /// The limit that the processor itself reports: heat, an external signal or a regulator. Power limits are reported elsewhere, with their
@@ -199,14 +198,18 @@ pub(super) fn by_processor(case: &Case) -> Option<Cause> {
 pub(super) fn by_heat(case: &Case) -> Option<Cause> {
     let conditions = &case.record.conditions;
     let (before, after) = (&conditions.before.clock_holders, &conditions.after.as_ref()?.clock_holders);
-    let all = after.heat_ms?;
-    let ms = all.checked_sub(before.heat_ms.unwrap_or(0)).filter(|ms| *ms > 0)?;
-    let [held, all, longest] =
-        [ms, all, after.longest_heat_ms.unwrap_or(all)].map(|ms| Value::Figure(ms as f64, "ms"));
-    let what = text!("heat reduced the clock for {held} of the run", held = held.clone());
-    let says = text!("throttled for {all} since boot, for at most {longest} at a time");
+    let ms = after.heat_ms?.checked_sub(before.heat_ms.unwrap_or(0)).filter(|ms| *ms > 0)?;
+    let what = text!("heat reduced the clock for {held} of the run", held = Value::Figure(ms as f64, "ms"));
     let from = "conditions.after.clock_holders.heat_ms";
-    Some(Cause::shown(what, says, from, advise_for(HeldBy::Heat)))
+    Some(Cause::shown(what, describe_heat(after)?, from, advise_for(HeldBy::Heat)))
+}
+
+/// The time for which heat has lowered the clocks since boot, if it is known.
+pub(super) fn describe_heat(holders: &ClockHolders) -> Option<Text> {
+    let all = holders.heat_ms.filter(|ms| *ms > 0)?;
+    let [all, longest] =
+        [all, holders.longest_heat_ms.unwrap_or(all)].map(|ms| Value::Figure(ms as f64, "ms"));
+    Some(text!("throttled for {all} since boot, for at most {longest} at a time"))
 }
 
 /// The driver's limit, as a share of maximum performance.

@@ -1,8 +1,6 @@
 //! A single busy core that runs below its advertised clock because of a limit, disabled boost, a governor, an energy preference, heat or
 //! power.
 
-use std::collections::{BTreeSet, HashMap};
-
 use record::machine::Cpu;
 
 use super::clock_cause::cause;
@@ -33,10 +31,9 @@ pub(super) fn below<'a>(
     active: &str,
     promised: impl Fn(u32, Option<&Cpu>) -> Option<f64>,
 ) -> Vec<Below<'a>> {
-    let known: HashMap<u32, &Cpu> = case.record.machine.cpus.iter().map(|cpu| (cpu.id, cpu)).collect();
     let measure_shortfall = |measured: &'a Measurement| {
         let cpu = u32::try_from(measured.labels.count(Label::Cpu)?).ok()?;
-        let promised = promised(cpu, known.get(&cpu).copied()).filter(|hz| *hz > 0.0)?;
+        let promised = promised(cpu, case.record.machine.cpu(cpu)).filter(|hz| *hz > 0.0)?;
         let loss = costs(shortfall(&measured.summary, promised))?;
         Some(Below { measured, cpu, promised, loss })
     };
@@ -53,8 +50,7 @@ fn advertised(case: &Case, cpu: Option<&Cpu>) -> Option<f64> {
 }
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
-    let measured = find_slow(case);
-    Some(measured.or_else(|| find_limited(case)).into_iter().collect())
+    Some(find_slow(case).or_else(|| find_limited(case)).into_iter().collect())
 }
 
 fn find_slow(case: &Case) -> Option<Finding> {
@@ -76,25 +72,30 @@ fn find_slow(case: &Case) -> Option<Finding> {
         .cite_all(cause.evidence)
         .mend(cause.remedy)
         .undo(cause.undo);
-    let confidence = if cause.is_set { Confidence::High } else { Confidence::Medium };
-    Some(Finding { confidence, ..finding })
+    Some(Finding { confidence: if cause.is_set { Confidence::High } else { Confidence::Medium }, ..finding })
 }
 
 /// CPUs whose limit is this far below that of the others count as limited, regardless of the machine's core types.
 const FAR_BELOW: f64 = 1.0 / 3.0;
 
-/// Whether CPUs with different limits have cores of the same type. This is the case if the design has one core type, or if at most a
-/// quarter of the CPUs are below all others and these slow CPUs have the same limit: no hybrid processor has so few slow cores.
+/// The highest clocks of equal cores differ by up to 10 % (Intel's Turbo Boost Max 3.0, AMD's preferred cores).
+const FAVORED: f64 = 0.9;
+
+/// Whether CPUs with different limits have cores of the same type. This is the case if the design has one core type or, unless the CPUs
+/// are known to be of several types, if a single CPU is below more than three others: hybrid processors have two or more slow cores. If a
+/// text shows the highest clock of some CPUs but no list of CPUs, it is unknown whether this CPU has a lower one.
 fn are_equal_cores(case: &Case, highest: f64) -> bool {
-    let design = cores::of_machine(&case.record.machine);
+    let machine = &case.record.machine;
     let has_one_kind = |known: &cores::KnownBy| known.vendor.is_some() && known.kind.is_none();
-    let (mut fast, mut slow, mut limits) = (0, 0, BTreeSet::new());
+    let (mut fast, mut slow) = (0, 0);
     for setting in &case.record.conditions.before.clocks {
         let is_fast = setting.max_hz.is_none_or(|hz| hz as f64 == highest);
         *(if is_fast { &mut fast } else { &mut slow }) += setting.cpus.len();
-        limits.extend(setting.max_hz);
     }
-    design.is_some_and(|core| core.known_by.iter().all(has_one_kind)) || limits.len() == 2 && slow * 3 <= fast
+    let has_own = machine.cpus.is_empty() && machine.processor.max_hz.is_some();
+    let may_be_equal = of_every_core(machine, Some(())).is_some() && !has_own;
+    cores::of_machine(machine).is_some_and(|core| core.known_by.iter().all(has_one_kind))
+        || may_be_equal && slow == 1 && fast > 3
 }
 
 /// Clock limits below the advertised clock or below the limit of other CPUs, if no clock was measured.
@@ -113,8 +114,8 @@ pub(super) fn find_limited(case: &Case) -> Option<Finding> {
     let are_alike = before.clocks.iter().all(|setting| setting.max_hz.is_none_or(|hz| hz as f64 == highest));
     let equal_cores = are_equal_cores(case, highest);
     let limits = before.clocks.iter().filter_map(|setting| {
-        let cpu = setting.cpus.iter().next();
-        let cpu = cpu.filter(|_| setting.cpus.iter().all(|cpu| !measured.contains(cpu)))?;
+        let is_unmeasured = |_: &u32| setting.cpus.iter().all(|cpu| !measured.contains(cpu));
+        let cpu = setting.cpus.first().filter(is_unmeasured)?;
         let limit = setting.max_hz? as f64;
         let known = machine.cpu(cpu);
         // Since Linux 5.11, acpi-cpufreq advertises the boost clock, but its highest limit is still the base clock, which includes
@@ -127,7 +128,7 @@ pub(super) fn find_limited(case: &Case) -> Option<Finding> {
         }
         let is_reported = are_alike || known.is_some_and(|cpu| cpu.max_hz.is_some());
         let own = if boosts { advertised(case, known).filter(|_| is_reported) } else { base };
-        let is_below = limit < highest * FAR_BELOW || equal_cores;
+        let is_below = limit < highest * if equal_cores { FAVORED } else { FAR_BELOW };
         let could_be = own.unwrap_or(if is_below { highest } else { limit });
         Some((cpu, own.is_some(), could_be, &setting.cpus, modelled(1.0 - limit / could_be)?))
     });
@@ -288,13 +289,59 @@ mod tests {
         set(&mut record, "powersave", 4_000_000_000);
         record.conditions.before.clocks.push(slow);
         assert_eq!(found(&record, RULE), []);
-        // A single slow CPU among several is not a separate core type.
+        // A single slow CPU among several is not a separate core type, unless they are known to be of several types.
         record.conditions.before.clocks[0].cpus = [0, 2, 3].into_iter().collect();
+        assert_eq!(found(&record, RULE), []);
+        record.conditions.before.clocks[0].cpus = [0, 2, 3, 4].into_iter().collect();
         assert_eq!(found(&record, RULE)[0].place, Some("CPU 1".into()));
+        let slow_core = Cpu { id: 1, online: true, kind: Some("efficiency".to_owned()), ..Cpu::default() };
+        record.machine.cpus.push(slow_core);
+        assert_eq!(found(&record, RULE), []);
+        record.machine.cpus.pop();
         record.conditions.before.clocks[0].cpus = [0].into_iter().collect();
         // No core type is this far below the others.
         record.conditions.before.clocks[1].max_hz = Some(400_000_000);
         assert_eq!(found(&record, RULE)[0].place, Some("CPU 1".into()));
+    }
+
+    /// 16 fast CPUs and a few slow ones, or one.
+    #[test]
+    fn a_hybrid_with_few_slow_cores_has_no_limit() {
+        let setting = |cpus: std::ops::Range<u32>, max_hz| ClockSetting {
+            cpus: cpus.collect(),
+            max_hz: Some(max_hz),
+            ..ClockSetting::default()
+        };
+        let mut record = machine(0);
+        record.conditions.before.clocks = vec![setting(0..16, 4_900_000_000), setting(16..20, 3_600_000_000)];
+        assert_eq!(found(&record, RULE), []);
+        record.conditions.before.clocks[1] = setting(16..17, 3_600_000_000);
+        assert_eq!(found(&record, RULE)[0].place, Some("CPU 16".into()));
+        // An incomplete text with the highest clocks of CPUs; a list of CPUs with their highest clocks.
+        record.machine.processor.max_hz = Some(4_900_000_000);
+        assert_eq!(found(&record, RULE), []);
+        record.machine.cpus = machine(17).machine.cpus;
+        assert_eq!(found(&record, RULE)[0].place, Some("CPU 16".into()));
+        record.machine.cpus[16].max_hz = Some(3_600_000_000);
+        assert_eq!(found(&record, RULE), []);
+        record.conditions.before.clocks[1].max_hz = Some(1_800_000_000);
+        assert!((share_of(&found(&record, RULE)[0].loss) - 0.5).abs() < 1e-9);
+    }
+
+    /// A design of one core type, with cores that are faster than the others.
+    #[test]
+    fn favored_cores_are_no_limit_of_the_others() {
+        let setting = |cpus: [u32; 2], max_hz| ClockSetting {
+            cpus: cpus.into_iter().collect(),
+            max_hz: Some(max_hz),
+            ..ClockSetting::default()
+        };
+        let mut record = machine(4);
+        record.machine.processor.model_name = Some("AMD EPYC 9554P 64-Core Processor".to_owned());
+        for (slow, findings) in [(3_500_000_000, 0), (2_000_000_000, 1)] {
+            record.conditions.before.clocks = vec![setting([0, 1], 3_750_000_000), setting([2, 3], slow)];
+            assert_eq!(found(&record, RULE).len(), findings, "{slow}");
+        }
     }
 
     #[test]

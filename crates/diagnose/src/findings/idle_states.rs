@@ -96,16 +96,13 @@ fn remedy(case: &Case, states: &[IdleState]) -> Vec<Remedy> {
     // A guest without idle states has none to disable, because the hypervisor handles halts.
     if heeds_disabled(case) && (!case.record.machine.is_virtual() || !states.is_empty()) {
         let until_boot = text!("until the next boot");
-        all.push(Remedy::both(until_boot, format!("sudo cpupower idle-set -D {}", shallowest_us(states))));
+        // `cpupower idle-set -D` disables the first sleep state, given by its exit latency in µs, and deeper ones, which matches the measured
+        // latency request of 0.
+        let exits = states.iter().filter_map(|state| state.exit_ns).filter(|ns| *ns > 0);
+        let shallowest_us = exits.min().map_or(1, |ns| (ns / 1000).max(1));
+        all.push(Remedy::both(until_boot, format!("sudo cpupower idle-set -D {shallowest_us}")));
     }
     all
-}
-
-/// The exit latency of the first sleep state, µs. `cpupower idle-set -D` disables this state and deeper ones, which matches the measured
-/// latency request of 0.
-fn shallowest_us(states: &[IdleState]) -> u64 {
-    let exits = states.iter().filter_map(|state| state.exit_ns).filter(|ns| *ns > 0);
-    exits.min().map_or(1, |ns| (ns / 1000).max(1))
 }
 
 /// The command that enables all states again, except those that were disabled before.

@@ -55,10 +55,8 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let (speeds, what, from) = if configured.len() > 1 {
         (configured, RUNNING, "machine.memory_devices[].configured_mt_s")
     } else {
-        let at_slowest = slowest_rated(machine)
-            .zip(configured.keys().next())
-            .is_none_or(|(slowest, configured)| *configured <= slowest.saturating_add(ROUNDING));
-        if !at_slowest {
+        let both = slowest_rated(machine).zip(configured.keys().next());
+        if both.is_some_and(|(slowest, configured)| *configured > slowest.saturating_add(ROUNDING)) {
             return None;
         }
         (rated, RATED, "machine.memory_devices[].rated_mt_s")
@@ -96,6 +94,18 @@ mod tests {
         assert!((crate::figures::share_of(&finding.loss) - 0.2).abs() < 1e-9, "{finding:?}");
         let run = &found(&record_with(&[(3200, 3200), (3200, 2666)]), RULE)[0];
         assert!(run.what.is(&RUNNING) && finding.what.is(&RATED));
+    }
+
+    /// A Xeon Max has HBM in its package and DDR5 on its channels.
+    #[test]
+    fn stacked_memory_has_its_own_speed() {
+        let mut record = record_with(&[(4800, 4800), (4800, 4800), (3200, 3200)]);
+        assert_eq!(found(&record, RULE).len(), 1);
+        record.machine.memory_devices[2].kind = Some("HBM2".to_owned());
+        assert_eq!(found(&record, RULE), []);
+        assert_eq!(memory_channels::channels(&record.machine), None, "the bandwidth of HBM is unknown");
+        record.machine.memory_devices[1].configured_mt_s = Some(4400);
+        assert_eq!(found(&record, RULE).len(), 1);
     }
 
     #[test]

@@ -14,15 +14,13 @@ pub(super) const RULE: Rule = Rule { name: "memory-population", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let machine = &case.record.machine;
-    let is_memory = |device: &&MemoryDevice| {
-        !memory_channels::is_flash(device) && !device.kind.as_deref().unwrap_or("").starts_with("HBM")
-    };
-    let slots: Vec<&MemoryDevice> = machine.memory_devices.iter().filter(is_memory).collect();
+    let all = machine.memory_devices.iter();
+    let slots: Vec<&MemoryDevice> = all.filter(|device| memory_channels::is_on_channel(device)).collect();
     let is_known = !memory_channels::are_made_up(machine) && memory_channels::is_whole(machine);
     if !is_known || slots.iter().all(|slot| size_of(slot) == 0) {
         return None;
     }
-    let channels = channels(&slots).unwrap_or_default();
+    let channels = channels(&slots, machine.counts.packages > Some(1)).unwrap_or_default();
     let of_nodes = channels.iter().filter_map(|(node, channels)| find_uneven(*node, channels, machine));
     Some(of_nodes.chain(find_uneven_nodes(machine, &slots)).collect())
 }
@@ -35,19 +33,16 @@ fn size_of(slot: &MemoryDevice) -> u64 {
 fn uneven(sizes: impl Iterator<Item = u64>) -> f64 {
     let sizes: Vec<f64> = sizes.map(|size| size as f64).collect();
     let most = sizes.iter().copied().fold(0.0, f64::max);
-    if most <= 0.0 {
-        return 0.0;
-    }
-    1.0 - sizes.iter().sum::<f64>() / sizes.len() as f64 / most
+    if most <= 0.0 { 0.0 } else { 1.0 - sizes.iter().sum::<f64>() / sizes.len() as f64 / most }
 }
 
 /// Bytes of each channel, by node.
 type Channels = BTreeMap<Option<u32>, BTreeMap<String, u64>>;
 
 /// `None` if the channel of any slot is unknown, because a channel that appears empty may then be populated.
-fn channels(slots: &[&MemoryDevice]) -> Option<Channels> {
+fn channels(slots: &[&MemoryDevice], has_several: bool) -> Option<Channels> {
     let mut nodes = Channels::new();
-    for slot in slots.iter().filter(|slot| is_a_slot(slots, slot)) {
+    for slot in slots.iter().filter(|slot| is_a_slot(slots, slot, has_several)) {
         let channel = match controller(slot) {
             Some(controller) if slots.iter().any(|other| fills(other, controller)) => controller,
             _ => slot.channel.as_deref()?,
@@ -60,11 +55,15 @@ fn channels(slots: &[&MemoryDevice]) -> Option<Channels> {
     Some(nodes)
 }
 
-/// The controller in the name of a channel without a package: `MC0` in `MC0 CHANNEL B`. The firmware of client machines lists four channels
-/// of 16 or 32 bits per controller, even if the installed memory is 64 bits wide and uses the entire controller.
+/// The group of channels in the name of a channel without a package: `NODE 1` in `NODE 1 CHANNEL 0`.
+fn group(slot: &MemoryDevice) -> Option<&str> {
+    slot.channel.as_deref().filter(|_| slot.node.is_none())?.split_once(" CHANNEL ").map(|(group, _)| group)
+}
+
+/// A group that is a controller: `MC0` in `MC0 CHANNEL B`. The firmware of client machines lists four channels of 16 or 32 bits per
+/// controller, even if the installed memory is 64 bits wide and uses the entire controller.
 fn controller(slot: &MemoryDevice) -> Option<&str> {
-    let (controller, _) = slot.channel.as_deref()?.split_once(" CHANNEL ")?;
-    (slot.node.is_none() && controller.starts_with("MC")).then_some(controller)
+    group(slot).filter(|group| group.starts_with("MC"))
 }
 
 /// Whether a device is as wide as the controller whose name has this prefix.
@@ -73,15 +72,17 @@ fn fills(device: &MemoryDevice, of: &str) -> bool {
     is_alike && size_of(device) > 0 && device.data_bits.is_none_or(|bits| bits >= 64)
 }
 
-/// Whether an empty entry in the firmware's table is a real slot: its name must have the same form as the names of populated slots and, on
-/// client machines, its form factor must be known.
-fn is_a_slot(slots: &[&MemoryDevice], slot: &MemoryDevice) -> bool {
+/// Whether an entry in the firmware's table is a real slot. The name of an empty one must have the same form as the names of populated
+/// slots and, on client machines, its form factor must be known. Unless the machine has several packages, a "node" without memory may be an
+/// empty socket.
+fn is_a_slot(slots: &[&MemoryDevice], slot: &MemoryDevice, has_several: bool) -> bool {
     let letters = |word: &str| word.chars().filter(char::is_ascii_alphabetic).count();
     let shape = |device: &MemoryDevice| -> Option<Vec<usize>> {
         let words = device.locator.as_deref()?.split(|c: char| !c.is_ascii_alphanumeric());
         Some(words.map(letters).collect())
     };
-    let mut filled = slots.iter().filter(|other| size_of(other) > 0);
+    let node = |device| group(device).filter(|group| !has_several && group.starts_with("NODE"));
+    let mut filled = slots.iter().filter(|other| size_of(other) > 0 && node(other) == node(slot));
     size_of(slot) > 0
         || filled.any(|other| {
             let is_named_alike = shape(slot).zip(shape(other)).is_none_or(|(slot, other)| slot == other);
@@ -99,9 +100,8 @@ fn list_sizes<N: ToString>(sizes: &BTreeMap<N, u64>) -> Text {
 
 fn find_uneven(node: Option<u32>, channels: &BTreeMap<String, u64>, machine: &Machine) -> Option<Finding> {
     let sockets = if node.is_some() { Some(1) } else { machine.counts.packages };
-    let most = memory_channels::of_processor(machine, "mem.channels")
-        .zip(sockets)
-        .map(|(of_socket, sockets)| of_socket as usize * sockets as usize);
+    let of_socket = memory_channels::of_processor(machine, "mem.channels");
+    let most = of_socket.zip(sockets).map(|(of_socket, sockets)| of_socket as usize * sockets as usize);
     // Some boards have more slots than the processor has channels, each slot with its own letter.
     if most.is_some_and(|most| channels.len() > most) {
         return None;
@@ -215,6 +215,30 @@ mod tests {
         assert_eq!(found(&record, RULE), []);
         record.machine.counts.packages = Some(2);
         assert_eq!(found(&record, RULE)[0].severity, Severity::Serious);
+    }
+
+    /// The slots' names contain no package, and a "node" may be one.
+    #[test]
+    fn a_node_without_memory_may_be_an_empty_socket() {
+        let slot = |channel: &str, gib| {
+            let mut slot = device("DIMM 0", channel, gib);
+            slot.node = None;
+            slot
+        };
+        let mut record = machine(1);
+        record.machine.memory_devices = vec![
+            slot("NODE 0 CHANNEL 0", 32),
+            slot("NODE 0 CHANNEL 1", 32),
+            slot("NODE 1 CHANNEL 0", 0),
+            slot("NODE 1 CHANNEL 1", 0),
+        ];
+        for (packages, findings) in [(None, 0), (Some(1), 0), (Some(2), 1)] {
+            record.machine.counts.packages = packages;
+            assert_eq!(found(&record, RULE).len(), findings, "{packages:?}");
+        }
+        record.machine.counts.packages = Some(1);
+        record.machine.memory_devices[1].bytes = Some(0);
+        assert_eq!(figure_in(&found(&record, RULE)[0].what, "channels"), 2.0);
     }
 
     #[test]

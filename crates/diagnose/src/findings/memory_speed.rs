@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::memory_mixed::{ROUNDING, slowest_rated};
 use super::prelude::*;
-use crate::memory_channels;
+use crate::{cores, memory_channels};
 
 /// A configured speed (MT/s) below the maximum that both devices and processor support, with one finding for each group of similar
 /// devices. Devices that a slower device slows down are covered by `memory-mixed`. A processor may support a lower speed than the maximum
-/// of its design, and an even lower one with several devices per channel; if its maximum is unknown, the finding is at most a warning.
+/// of its design, and an even lower one with several devices per channel; if its maximum is unknown, the finding is at most a warning. It
+/// is a note if the maximum of its design is unknown as well and all devices run at the same standard speed, as if it allowed no more.
 pub(super) const RULE: Rule = Rule { name: "memory-speed", find };
 
 /// Maximum number of devices listed by name; the rest are counted.
@@ -19,7 +20,10 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     if memory_channels::are_made_up(machine) {
         return None;
     }
-    let slowest = slowest_rated(machine);
+    let flash = machine.memory_devices.iter().filter(|device| memory_channels::is_flash(device));
+    // Persistent memory limits the speed of the memory on the same channels; firmware chips are slower than any memory.
+    let persistent = flash.filter_map(memory_channels::running_mt_s).filter(|mt_s| *mt_s > 1000);
+    let slowest = persistent.chain(slowest_rated(machine)).min();
     let mut groups: BTreeMap<(u32, u32), Vec<String>> = BTreeMap::new();
     for (at, device) in memory_channels::populated(machine).enumerate() {
         let possible = memory_channels::rated_mt_s(machine, device);
@@ -32,15 +36,15 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             groups.entry((rated, configured)).or_default().push(name);
         }
     }
-    let found = groups.into_iter().filter_map(|(speeds, names)| slow_devices(machine, speeds, &names));
-    Some(found.collect())
+    Some(groups.into_iter().filter_map(|(speeds, names)| slow_devices(machine, speeds, &names)).collect())
 }
 
-/// Whether the processor's maximum speed is known and each channel has only one device; with several devices, a channel
-/// may have to run at a lower speed.
+/// Whether the maximum speed of this processor model is known and each channel has only one device; with several devices, a channel
+/// may have to run at a lower speed. If a design has no results for single models, its result is the maximum of the fastest model.
 fn is_supported(machine: &Machine) -> bool {
     let mut channels = BTreeSet::new();
-    memory_channels::of_processor(machine, "mem.rate_max").is_some()
+    cores::names(&machine.processor).next().is_some()
+        && cores::of_machine(machine).is_some_and(|core| core.differs_by_model("mem.rate_max"))
         && memory_channels::populated(machine).all(|device| channels.insert((device.node, &device.channel)))
 }
 
@@ -48,9 +52,7 @@ fn slow_devices(machine: &Machine, (rated, configured): (u32, u32), names: &[Str
     let loss = modelled(1.0 - f64::from(configured) / f64::from(rated))?;
     let what = match names.len() {
         1 => text!("1 memory device runs at {configured} of {rated} MT/s"),
-        count => {
-            text!("{count} memory devices run at {configured} of {rated} MT/s")
-        }
+        count => text!("{count} memory devices run at {configured} of {rated} MT/s"),
     };
     let shown = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
     let place = match names.len().saturating_sub(NAMED) {
@@ -62,10 +64,16 @@ fn slow_devices(machine: &Machine, (rated, configured): (u32, u32), names: &[Str
         .locate(place)
         .cite(text!("devices and processor support {rated} MT/s"), "machine.memory_devices[].rated_mt_s")
         .cite(text!("configured to {configured} MT/s"), "machine.memory_devices[].configured_mt_s");
-    Some(match is_supported(machine) {
-        true => finding,
-        false => finding.doubt(text!("(unless the processor limits the speed)")),
-    })
+    if is_supported(machine) {
+        return Some(finding);
+    }
+    let finding = finding.doubt(text!("(unless the processor limits the speed)"));
+    let mut running = memory_channels::populated(machine).filter_map(memory_channels::running_mt_s);
+    let may_be_limit = memory_channels::of_processor(machine, "mem.rate_max").is_none()
+        // The standard speeds (JEDEC) are multiples of 800/3 MT/s or, from DDR5 on, of 400 MT/s.
+        && [800, 1200].into_iter().any(|step| (u64::from(configured) + 1) * 3 % step <= 6)
+        && running.all(|mt_s| mt_s.abs_diff(configured) <= ROUNDING);
+    Some(Finding { severity: if may_be_limit { Severity::Note } else { finding.severity }, ..finding })
 }
 
 #[cfg(test)]
@@ -116,7 +124,8 @@ mod tests {
             ("Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz", 1866, 1, Some((2666.0, Severity::Serious))),
             ("Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz", 1866, 2, Some((2666.0, Severity::Warning))),
             ("Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz", 2133, 1, Some((2666.0, Severity::Warning))),
-            ("Some Processor 1", 2133, 1, Some((3200.0, Severity::Warning))),
+            ("AMD EPYC 7251 8-Core Processor", 2400, 1, Some((2666.0, Severity::Warning))),
+            ("Some Processor 1", 2133, 1, Some((3200.0, Severity::Note))),
         ] {
             let mut record = machine(1);
             (record.machine.processor.model_name, record.machine.processor.microarchitecture) =
@@ -134,6 +143,33 @@ mod tests {
             let expected = expected.map(|(rated, severity)| (Some(Value::Count(rated as u64)), severity));
             assert_eq!(seen, expected, "{name} {configured}");
         }
+    }
+
+    #[test]
+    fn persistent_memory_limits_the_memory_beside_it() {
+        let mut record = machine(1);
+        record.machine.memory_devices = vec![device("A", "A", 32), device("B", "A", 128)];
+        record.machine.memory_devices[1].kind = Some("Logical non-volatile device".to_owned());
+        for device in &mut record.machine.memory_devices {
+            device.configured_mt_s = Some(2666);
+        }
+        assert_eq!(found(&record, RULE), []);
+        record.machine.memory_devices[0].configured_mt_s = Some(2133);
+        assert_eq!(found(&record, RULE).len(), 1);
+    }
+
+    #[test]
+    fn unequal_speeds_are_not_the_limit_of_an_unknown_processor() {
+        let mut record = machine(1);
+        record.machine.memory_devices = vec![device("A", "A", 32), device("B", "B", 32)];
+        record.machine.memory_devices[0].configured_mt_s = Some(2400);
+        assert_eq!(found(&record, RULE)[0].severity, Severity::Warning);
+        record.machine.memory_devices[1].configured_mt_s = Some(2400);
+        assert_eq!(found(&record, RULE)[0].severity, Severity::Note);
+        for device in &mut record.machine.memory_devices {
+            device.configured_mt_s = Some(2100);
+        }
+        assert_eq!(found(&record, RULE)[0].severity, Severity::Warning, "no standard speed");
     }
 
     /// Firmware of AMD client machines reports the clock, half the rate; no DDR4 runs at 1200 MT/s.

@@ -8,36 +8,41 @@ pub(super) const RULE: Rule = Rule { name: "offline-cpus", find };
 const SMT: &str = "/sys/devices/system/cpu/smt/control";
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
-    let counts = &case.record.machine.counts;
-    let (present, online) = (counts.cpus_present?, counts.cpus_online?);
-    let off: CpuList = case.record.machine.cpus.iter().filter(|cpu| !cpu.online).map(|cpu| cpu.id).collect();
+    let machine = &case.record.machine;
+    let (present, online) = (machine.counts.cpus_present?, machine.counts.cpus_online?);
+    let off: CpuList = machine.cpus.iter().filter(|cpu| !cpu.online).map(|cpu| cpu.id).collect();
     let without = present.checked_sub(online).filter(|without| *without > 0)?;
     let smt = case.record.conditions.before.smt.as_deref();
     let setting = smt.filter(|smt| matches!(*smt, "off" | "forceoff"));
-    let is_smt_off = setting.is_some() || are_threads_of_power(&case.record.machine);
-    let siblings = match is_smt_off {
-        true => without,
-        false => without.min(missing_siblings(&case.record.machine, smt, online)),
-    };
-    let finding = match modelled(f64::from(without - siblings) / f64::from(present)) {
+    let is_smt_off = setting.is_some() || are_threads_of_power(machine);
+    // A core has at most four threads, or eight on POWER.
+    let off_with_smt = online.saturating_mul(if machine.architecture.starts_with("ppc64") { 7 } else { 3 });
+    let most = if is_smt_off { off_with_smt } else { missing_siblings(machine, smt, online) };
+    let siblings = most.min(without);
+    let is_guest = machine.is_virtual();
+    let note = |section, what| RULE.report_fact_as(section, Severity::Note, what);
+    let finding = match modelled(f64::from(without - siblings) / f64::from(present)).filter(|_| !is_guest) {
         Some(loss) => {
             RULE.report_model(loss, text!("offline-cpus-offline", "{without} of {present} CPUs offline"))
         }
-        None => {
-            let what = match is_smt_off {
-                true => text!("offline-cpus-siblings", "SMT is off: {without} of {present} CPUs offline"),
-                false => text!(
-                    "offline-cpus-may-be-siblings",
-                    "{without} of {present} CPUs offline: they may be SMT siblings on cores in use"
-                ),
-            };
-            RULE.report_fact(Severity::Note, what)
+        None if is_smt_off => {
+            note(RULE.name, text!("offline-cpus-siblings", "SMT is off: {without} of {present} CPUs offline"))
         }
+        None if is_guest => note(
+            "offline-cpus guest",
+            text!("{without} of {present} CPUs offline: they may be empty hot-plug slots of this guest"),
+        ),
+        None => note(
+            RULE.name,
+            text!(
+                "offline-cpus-may-be-siblings",
+                "{without} of {present} CPUs offline: they may be SMT siblings on cores in use"
+            ),
+        ),
     };
-    let says = text!("CPUs online: {online} of {present}");
     let finding = finding
         .locate_cpus(&off)
-        .cite(says, "machine.counts.cpus_online and .cpus_present")
+        .cite(text!("CPUs online: {online} of {present}"), "machine.counts.cpus_online and .cpus_present")
         .cite_some(setting, "conditions.before.smt", |setting| text!("SMT control: {setting}"));
     let switch = |value| Remedy::command(write_command(value, SMT));
     let on = || switch("on").sets(KnobValue::new(KnobName::Smt, "on"));
@@ -51,7 +56,8 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     }])
 }
 
-/// Maximum number of offline CPUs that may be siblings of online cores; Linux does not show the core of an offline CPU.
+/// Maximum number of offline CPUs that may be siblings of online cores; Linux does not show the core of an offline CPU. Some tools also
+/// count the cores of offline CPUs.
 fn missing_siblings(machine: &Machine, smt: Option<&str>, online: u32) -> u32 {
     if matches!(smt, Some("notsupported" | "notimplemented"))
         || !(machine.architecture.is_empty() || machine.architecture.contains("86"))
@@ -60,7 +66,7 @@ fn missing_siblings(machine: &Machine, smt: Option<&str>, online: u32) -> u32 {
     }
     let running = machine.cpus.iter().filter(|cpu| cpu.online);
     match machine.counts.cores {
-        Some(cores) => cores.saturating_mul(2).saturating_sub(online),
+        Some(cores) => cores.saturating_mul(2).saturating_sub(online).min(online),
         None => running.filter(|cpu| cpu.siblings.len() < 2).count() as u32,
     }
 }
@@ -130,6 +136,30 @@ mod tests {
         record.machine.architecture = "x86_64".to_owned();
         record.machine.counts.cores = Some(3);
         assert!((crate::figures::share_of(&found(&record, RULE)[0].loss) - 0.25).abs() < 1e-9);
+    }
+
+    /// A tool may count the cores of offline CPUs, but each online CPU has only one sibling.
+    #[test]
+    fn more_offline_cpus_than_siblings_are_a_loss() {
+        let mut record = record_with(7);
+        record.machine.architecture = "x86_64".to_owned();
+        record.machine.counts.cores = Some(4);
+        let finding = &found(&record, RULE)[0];
+        assert_eq!(finding.what.code(), Some("offline-cpus-offline"));
+        assert!((crate::figures::share_of(&finding.loss) - 0.75).abs() < 1e-9, "{finding:?}");
+        record.conditions.before.smt = Some("off".to_owned());
+        assert_eq!(found(&record, RULE)[0].severity, Severity::Serious);
+    }
+
+    #[test]
+    fn a_guest_s_empty_slots_are_a_note() {
+        let mut record = record_with(7);
+        assert_eq!(found(&record, RULE)[0].severity, Severity::Serious);
+        record.machine.virtualization.hypervisor = Some("vmware".to_owned());
+        let finding = &found(&record, RULE)[0];
+        assert_eq!((finding.severity, crate::figures::share_of(&finding.loss)), (Severity::Note, 0.0));
+        record.machine.virtualization.hypervisor = Some("none".to_owned());
+        assert_eq!(found(&record, RULE)[0].severity, Severity::Serious);
     }
 
     #[test]

@@ -222,7 +222,7 @@ fn the_largest_loss_stands_first() {
     }
     let names: Vec<String> =
         crate::diagnose(&record).findings.into_iter().map(|finding| finding.rule).collect();
-    assert_eq!(names, ["cpu-quota", "memory-speed", "steal", "throttled"]);
+    assert_eq!(names, ["cpu-quota", "steal", "throttled", "memory-speed"]);
 }
 
 #[test]

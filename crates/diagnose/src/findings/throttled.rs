@@ -1,6 +1,6 @@
 //! Cores whose clock was lowered because of heat during the run.
 
-use super::clock_holders::by_heat;
+use super::clock_holders::{HOLDERS, by_heat, describe_heat};
 use super::prelude::*;
 
 /// The kernel's count of thermal throttling events after the run, compared with the count before.
@@ -12,8 +12,11 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         let events = conditions.before.throttled.filter(|events| *events > 0)?;
         let what = text!("heat has throttled the CPU clock; events since boot: {events}");
         let says = text!("thermal throttling events since boot: {events}");
-        let finding = RULE.report_fact_as(RULE.name, Severity::Note, what);
-        return Some(vec![finding.cite(says, "conditions.before.throttled").mend_as(RULE.name)]);
+        let lasted = describe_heat(&conditions.before.clock_holders);
+        let section = if lasted.is_some() { "throttled timed" } else { RULE.name };
+        let finding = RULE.report_fact_as(section, Severity::Note, what).mend_as(section);
+        let finding = finding.cite(says, "conditions.before.throttled");
+        return Some(vec![finding.cite_some(lasted, &format!("{HOLDERS}.heat_ms"), |lasted| lasted)]);
     }
     let after = conditions.after.as_ref()?;
     let times = after.throttled?.checked_sub(conditions.before.throttled?).filter(|times| *times > 0)?;
@@ -56,6 +59,11 @@ mod tests {
             (since_boot.severity, since_boot.what.value("events")),
             (Severity::Note, Some(&7u64.into()))
         );
+        assert!(!cites(since_boot) && matches!(&since_boot.loss, Verdict::NotMeasurable { .. }));
+        let mut timed = imported.clone();
+        timed.conditions.before.clock_holders.heat_ms = Some(2);
+        let timed = &found(&timed, RULE)[0];
+        assert!(cites(timed) && timed.loss != since_boot.loss, "{timed:?}");
         record.conditions.after = Some(record::Snapshot { throttled: Some(1), ..Default::default() });
         assert_eq!(found(&record, RULE), [], "a falling count (a CPU came back) is not throttling");
     }

@@ -26,7 +26,15 @@ pub(super) fn read(
         stood.extend(files(facts, lscpu, machine, state)?);
     }
     machine.notes = notes;
+    let source = facts.files.get("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+    let tsc = source.filter(|fact| fact.value.trim() == "tsc").map(|fact| &fact.origin);
     for (kind, (count, reason)) in &facts.log {
+        // After an earlier boot, in which the TSC was unstable, the kernel used it again.
+        let Origin { text, line, .. } = &reason.origin;
+        let is_over = |now: &Origin| now.tool != "dmesg" || now.text == *text && now.line > *line;
+        if kind == "tsc-unstable" && tsc.is_some_and(is_over) {
+            continue;
+        }
         machine.notes.push(logged(kind, *count, reason.value.trim().to_owned()));
         stood.push((format!("machine.notes[{}]", machine.notes.len() - 1), reason.origin.clone()));
     }

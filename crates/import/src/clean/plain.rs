@@ -103,8 +103,3 @@ pub(super) fn without_keys(line: &str) -> &str {
     let rest = line.trim_start();
     ["^C", "^\\", "^Z"].iter().find_map(|key| rest.strip_prefix(key)).unwrap_or(line)
 }
-
-/// The visible content of a line after CR returned the cursor to its beginning.
-pub(super) fn last_state(line: &str) -> &str {
-    line.rsplit('\r').find(|part| !part.trim().is_empty()).unwrap_or_default()
-}

@@ -114,7 +114,7 @@ fn two_machines_in_one_text_are_not_one() {
 #[test]
 fn rows_of_parts_of_a_machine_are_none_of_the_whole() {
     let nodes = import(
-        "03:12:01 PM NODE    %usr   %nice    %sys   %idle\n03:12:01 PM  all    1.10    0.00    0.20   98.70\n\
+        "03:12:00 PM NODE    %usr   %nice    %sys   %idle\n03:12:01 PM  all    1.10    0.00    0.20   98.70\n\
          03:12:01 PM    0    2.10    0.00    0.20   97.70\n",
     );
     let idle: Vec<_> =

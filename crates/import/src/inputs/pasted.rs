@@ -3,7 +3,7 @@
 use super::*;
 
 /// The errors of an import.
-fn refused(text: &str) -> Option<String> {
+pub(super) fn refused(text: &str) -> Option<String> {
     let mut importer = Importer::new(Split::Hosts);
     importer.read("text", text.as_bytes()).expect("reading from memory does not fail");
     importer.finish().err().map(|error| error.to_string())

@@ -1,4 +1,4 @@
-//! Tools that print a row per interval or CPU below a header: turbostat, vmstat, mpstat and sar. `columns.txt`
+//! Tools that print a row per interval or CPU below a header: turbostat, vmstat, iostat, mpstat and sar. `columns.txt`
 //! defines the meaning of each column.
 
 use std::collections::{BTreeMap, HashMap};
@@ -7,12 +7,17 @@ use std::sync::OnceLock;
 use crate::reading::*;
 
 /// Columns that identify the CPU of a row.
-pub(crate) const IDS: &str =
-    "pk|cr|cor|CPU|Package|Die|L3|Node|Module|Core|cpu|usec|Time_Of_Day_Seconds|APIC|X2APIC|PKG|CORE";
+pub(crate) const IDS: &str = "pk|cr|cor|CPU|Package|Die|L3|Node|Module|Core|cpu|usec|Time_Of_Day_Seconds|APIC|X2APIC|cpu.PKG|cpu.CORE|cpu.CPU";
 
 /// Declares a tool whose tables have these headers.
 const fn tool(name: &'static str, opens: fn(Line, Option<&Command>) -> bool) -> Tool {
-    Tool { name, opens, reader: |_| Box::new(ColumnsReader::default()) }
+    let reader: fn(Option<&Command>) -> Box<dyn Reader> = |command| {
+        // With -y, neither vmstat nor iostat prints the averages since boot.
+        let is_option = |word: &str| word.starts_with('-') && word.contains('y');
+        let begun = command.is_some_and(|command| command.text.split(' ').any(is_option));
+        Box::new(ColumnsReader { begun, ..ColumnsReader::default() })
+    };
+    Tool { name, opens, reader }
 }
 
 /// turbostat.
@@ -44,16 +49,13 @@ fn meaning(column: &str) -> Option<(&'static str, String)> {
     if let Some((kind, word)) = names.get(column) {
         return Some((kind, (*word).to_owned()));
     }
-    // `C6%`, `CPU%c6`, `%c6`, `Pkg%pc6`, `POLL%`.
+    // `CPU%c6`, `%c6`, `Pkg%pc6`, `%pc6`.
+    let starts = [("CPU%c", "core c"), ("%c", "core c"), ("Pkg%pc", "package pc"), ("%pc", "package pc")];
+    let numbered = scan::find_start(&starts, column).filter(|(_, number)| parse_whole(number).is_some());
+    // `C6%`, `POLL%`, and the states that cpupower shows for the kernel.
     let named = column.strip_suffix('%').filter(|name| name.starts_with('C') || *name == "POLL");
-    let counted = column.strip_prefix("CPU%").or(column.strip_prefix('%'));
-    let package =
-        column.strip_prefix("Pkg%").or(column.strip_prefix('%')).filter(|name| name.starts_with("pc"));
-    let state = package.map(|name| format!("package {name}"));
-    let state = state.or(counted
-        .filter(|name| name.strip_prefix('c').is_some_and(|number| parse_whole(number).is_some()))
-        .map(|name| format!("core {name}")));
-    state.or(named.map(str::to_owned)).map(|state| ("state", state))
+    let named = named.or(column.strip_prefix("idle.")).map(str::to_owned);
+    numbered.map(|(name, number)| format!("{name}{number}")).or(named).map(|state| ("state", state))
 }
 
 /// The words of a row after the leading time of day, and whether the row contains the averages over all rows.
@@ -78,21 +80,26 @@ fn head(text: &str) -> Option<Vec<String>> {
         |text: &str| text.len() > 16 && ["ldavg-", " swpd ", "CPU|"].iter().any(|mark| text.contains(mark));
     (text.bytes().any(|b| matches!(b, b'%' | b'_' | b'/')) || marks(text)).then_some(())?;
     // Some versions of turbostat print these two headers without a space between them.
-    let text = text.replace("WattRAMWatt", "Watt RAMWatt").replace('|', " ");
-    let (words, _) = without_time(&text);
-    // The names of vmstat's columns are common words.
-    let own = |word: &&str| if text.contains(" swpd ") { format!("vm.{word}") } else { (*word).to_owned() };
-    let mut columns: Vec<String> = words.iter().map(own).collect();
+    let text = text.replace("WattRAMWatt", "Watt RAMWatt").replace("CPU|", "CPU||");
+    // The names of vmstat's columns are common words. In cpupower's groups, C6 is a state of the hardware, or the state
+    // that the kernel requested, which is in the group with POLL.
+    let of = if text.contains(" swpd ") { "vm." } else { ["", "cpu."][usize::from(text.contains("CPU|"))] };
+    let mut columns = Vec::new();
+    for group in text.split("||") {
+        let of = if of == "cpu." && group.contains("POLL") { "idle." } else { of };
+        let group = group.replace('|', " ");
+        columns.extend(without_time(&group).0.iter().map(|word| format!("{of}{word}")));
+    }
     // vmstat -t ends the header with the time zone.
-    if is_vmstat(&columns) && words.last().is_some_and(|last| last.starts_with(char::is_uppercase)) {
+    if is_vmstat(&columns) && columns.last().is_some_and(|last| last.contains(char::is_uppercase)) {
         columns.pop();
     }
     let known = columns.iter().filter(|column| meaning(column).is_some()).count();
     // pidstat prints one row per process.
-    let is_name = |word: &&str| word.len() <= 20 && parse_decimal(word).is_none() && *word != "PID";
-    let names = words.iter().all(is_name);
+    let is_name = |column: &String| column.len() <= 20 && parse_decimal(column).is_none() && column != "PID";
+    let names = columns.iter().all(is_name);
     // A single known column is accepted only next to a CPU column.
-    let enough = known >= 2 || known == 1 && matches!(words[..], ["CPU", _]);
+    let enough = known >= 2 || known == 1 && columns.len() == 2 && columns[0].ends_with("CPU");
     (enough && names && columns.len() < 200).then_some(columns)
 }
 
@@ -116,8 +123,14 @@ struct Column {
 struct ColumnsReader {
     columns: Vec<String>,
     found: BTreeMap<(String, Option<u32>), Column>,
-    /// Whether a row has been read.
+    /// Whether the averages since boot have been read, or are omitted.
     begun: bool,
+    /// The number of columns of iostat's table of devices.
+    devices: usize,
+    /// The first word of the last header: a time, or `avg-cpu:` of iostat.
+    lead: String,
+    /// The first row with averages since boot.
+    since_boot: Option<PendingLine>,
     /// The header or row directly above, which may have been wrapped at a margin.
     above: PendingLine,
     /// Whether the line above was a header.
@@ -166,17 +179,23 @@ impl ColumnsReader {
         let fits = words.len() == columns.len()
             || words.len() < columns.len() && own.is_some_and(|last| words.len() > last);
         let number = |word: &&str| parse_decimal(word).is_some();
-        if !fits
-            || !words.iter().any(number)
-            || !words.iter().all(|word| number(word) || matches!(*word, "-" | "all"))
-        {
-            return Fit::Between;
-        }
-        // vmstat's first row covers the time since boot.
-        if is_vmstat(&self.columns) && !std::mem::replace(&mut self.begun, true) {
+        // iostat also prints a table of devices.
+        let of_device = words.len() == self.devices && words.first().is_some_and(|word| !number(word));
+        if of_device || text.starts_with("Device") {
+            self.devices = words.len();
             return Fit::Taken;
         }
-        let at = columns.iter().position(|column| matches!(column.as_str(), "CPU" | "cpu"));
+        if !fits || !words.iter().any(number) || !words.iter().all(is_id) {
+            return Fit::Between;
+        }
+        // The first row of vmstat and iostat covers the time since boot, and all rows of mpstat if it has no interval.
+        let first = !std::mem::replace(&mut self.begun, true);
+        let timeless = self.lead.contains(':') && line.text.trim_start().starts_with(&self.lead) && !mean;
+        if first && (is_vmstat(&self.columns) || self.lead.starts_with("avg")) || timeless {
+            self.since_boot.get_or_insert(line.into());
+            return Fit::Taken;
+        }
+        let at = columns.iter().position(|column| matches!(column.as_str(), "CPU" | "cpu" | "cpu.CPU"));
         let cpu = at.and_then(|at| words.get(at)?.parse().ok());
         for (name, value) in columns.iter().zip(words) {
             self.last = None;
@@ -233,6 +252,7 @@ impl Reader for ColumnsReader {
         if let Some(columns) = head(line.text) {
             let other = !self.columns.is_empty() && is_turbostat(&columns) != is_turbostat(&self.columns);
             (self.columns, self.cut, self.above, self.below_head) = (columns, false, line.into(), true);
+            self.lead = line.text.split_whitespace().next().unwrap_or_default().to_owned();
             return if other { Fit::Over } else { Fit::Taken };
         }
         if let (Some(last), true) = (last, ends.len() == 1 && ends.iter().all(number)) {
@@ -258,8 +278,11 @@ impl Reader for ColumnsReader {
     }
 
     fn end(&mut self, sink: &mut Sink) {
+        if let Some(line) = self.since_boot.take().filter(|_| self.found.is_empty()) {
+            sink.withhold(metrics::CPU_STATE, "an average since boot, not of an interval", line.line());
+        }
         // Three load averages, then the number of runnable threads and the number of all threads.
-        let mut load: [Option<(f64, PendingLine)>; 5] = Default::default();
+        let mut load = BTreeMap::new();
         for ((name, cpu), Column { mut samples, mean, line }) in std::mem::take(&mut self.found) {
             if samples.is_empty() {
                 samples.extend(mean);
@@ -291,9 +314,7 @@ impl Reader for ColumnsReader {
                     continue;
                 }
                 "load" => {
-                    if let Some(slot) = parse_whole(&word).and_then(|at| load.get_mut(at as usize)) {
-                        *slot = Some((last, line));
-                    }
+                    load.insert(word, (last, line));
                     continue;
                 }
                 _ => continue,
@@ -304,11 +325,10 @@ impl Reader for ColumnsReader {
                 sink.add_figure(Measurement::exact(metric, place, samples), line.line());
             }
         }
-        if let [Some((one, line)), Some((five, _)), Some((fifteen, _)), running, all] = &load {
-            let count = |of: &Option<(f64, PendingLine)>| {
-                of.as_ref().map_or("?".to_owned(), |(count, _)| count.to_string())
-            };
-            let text = format!("{one} {five} {fifteen} {}/{}\n", count(running), count(all));
+        let count = |at: &str| load.get(at).map_or("?".to_owned(), |(count, _)| count.to_string());
+        if let Some((_, line)) = load.get("0").filter(|_| load.contains_key("1") && load.contains_key("2")) {
+            let [one, five, fifteen, running, all] = ["0", "1", "2", "3", "4"].map(count);
+            let text = format!("{one} {five} {fifteen} {running}/{all}\n");
             sink.add_file("/proc/loadavg".to_owned(), text, line.line());
         }
     }

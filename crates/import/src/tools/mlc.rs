@@ -3,24 +3,11 @@
 
 use crate::reading::*;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
-    Latency,
-    Peak,
-    Between,
-    Loaded,
-    Caches,
+/// The part of an output that begins with this heading, and the text after the heading.
+fn part_of(text: &str) -> Option<(&'static str, &str)> {
+    let mut parts = scan::rows::<2>(include_str!("mlc.txt"));
+    parts.find_map(|[heading, part]| Some((part, text.strip_prefix(heading)?)))
 }
-
-/// Headings of the parts of an output.
-const PARTS: &[(&str, Part)] = &[
-    ("Measuring idle latencies", Part::Latency),
-    ("Measuring Peak", Part::Peak),
-    ("Measuring Maximum Memory Bandwidths", Part::Peak),
-    ("Measuring Memory Bandwidths between nodes", Part::Between),
-    ("Measuring Loaded Latencies", Part::Loaded),
-    ("Measuring cache-to-cache", Part::Caches),
-];
 
 /// The text before the node numbers in the header of a matrix.
 const HEADS: &str = "Writer Numa Node|Reader Numa Node|Numa node|Numa Node|Memory node|Socket|Node";
@@ -30,7 +17,7 @@ const MIXES: &str = "all reads=read|3:1 reads-writes=3:1 reads-writes|2:1 reads-
     1:1 reads-writes=1:1 reads-writes|stream-triad like=triad";
 
 /// Lines without results.
-const TALK: &str = "Bandwidths are in|Using |Will take|Inject|Delay|=====|Command line parameters|***|Unable to|Latency and|Please ";
+const TALK: &str = "Bandwidths are in|Using |Will take|Inject|Delay|=====|***|Unable to|Latency and|Please ";
 
 /// `Intel(R) Memory Latency Checker - v3.9`
 fn version(text: &str) -> Option<&str> {
@@ -64,7 +51,7 @@ pub(super) const MLC: Tool = Tool {
     name: "Intel MLC",
     opens: |line, _| {
         let text = line.text.trim();
-        version(text).is_some() || scan::find_start(PARTS, text).is_some() || iteration(text).is_some()
+        version(text).is_some() || part_of(text).is_some() || iteration(text).is_some()
     },
     reader: |_| Box::new(MlcReader::default()),
 };
@@ -72,13 +59,15 @@ pub(super) const MLC: Tool = Tool {
 #[derive(Default)]
 struct MlcReader {
     version: Option<String>,
-    part: Option<Part>,
-    done: Vec<Part>,
+    part: Option<&'static str>,
+    done: Vec<&'static str>,
     /// Node numbers of the matrix's columns.
     columns: Vec<u64>,
     /// Whether the node of the writer owns the address; otherwise, the node of the reader does.
     writer_owns: Option<bool>,
     traffic: Option<&'static str>,
+    /// The traffic that the command line requests, if it is known.
+    asked: Option<&'static str>,
     random: bool,
     /// Bytes of the buffer that each thread reads, if known.
     buffer: Option<u64>,
@@ -102,16 +91,16 @@ impl MlcReader {
         let words = text.split_whitespace().skip_while(|word| parse_whole(word).is_none());
         if let Some(nodes) = scan::all(words, parse_whole).filter(|nodes| !nodes.is_empty()) {
             self.columns = nodes;
-            self.in_second |= self.has_rows && self.part != Some(Part::Caches);
+            self.in_second |= self.has_rows && self.part != Some("caches");
         }
     }
 
     /// A row of a matrix: its node, then a number or `-` for each column.
-    fn row(&mut self, part: Part, line: Line, sink: &mut Sink) -> Option<()> {
+    fn row(&mut self, part: &str, line: Line, sink: &mut Sink) -> Option<()> {
         let words = scan::words(line.text);
         let (from, cells) = words.split_first()?;
         let from = parse_whole(from)?;
-        let exponent = if part == Part::Between { 6 } else { 0 };
+        let exponent = if part == "between" { 6 } else { 0 };
         let cell = |cell: &str| match cell {
             "-" | "N/A" => Some(None),
             cell => parse_scaled(cell, exponent).map(Some),
@@ -119,8 +108,8 @@ impl MlcReader {
         let cells = scan::all(cells.iter().copied(), cell)?;
         (!cells.is_empty() && cells.len() == self.columns.len()).then_some(())?;
         let metric = match part {
-            Part::Between => metrics::NUMA_BANDWIDTH,
-            Part::Caches => metrics::CORE_TO_CORE_LATENCY,
+            "between" => metrics::NUMA_BANDWIDTH,
+            "caches" => metrics::CORE_TO_CORE_LATENCY,
             _ => metrics::NUMA_LATENCY,
         };
         (self.has_rows, self.begun) = (true, true);
@@ -131,7 +120,7 @@ impl MlcReader {
         }
         for (to, value) in self.columns.iter().zip(cells) {
             let Some(value) = value else { continue };
-            let place = if part == Part::Caches {
+            let place = if part == "caches" {
                 let home = self.writer_owns.map(|writer| if writer { from } else { *to });
                 Labels::new()
                     .with_label(Label::State, "hitm")
@@ -139,7 +128,7 @@ impl MlcReader {
                     .with_label(Label::ReaderNode, *to)
                     .with_known(Label::Home, home)
             } else {
-                let op = self.traffic.or(Some("read")).filter(|_| part == Part::Between);
+                let op = self.traffic.filter(|_| part == "between");
                 Labels::new()
                     .with_label(Label::From, from)
                     .with_label(Label::To, *to)
@@ -167,25 +156,24 @@ impl MlcReader {
         match (self.part?, words.as_slice()) {
             // `ALL Reads        :    225097.1`: the sum of all threads, whose number is unknown. Writes are counted as
             // memory traffic.
-            (Part::Peak, _) => {
+            ("peak", _) => {
                 let (front, value) = text.rsplit_once(':')?;
                 let op = scan::renamed(MIXES, &front.trim().to_ascii_lowercase())?;
                 let place = Labels::new().with_label(Label::Op, op);
                 Some(self.figure(metrics::MEMORY_BANDWIDTH, place, parse_scaled(value, 6)?))
             }
             // ` 00000    261.50     225452.5`: delay, ns, MB/s.
-            (Part::Loaded, [delay, ns, rate])
+            ("loaded", [delay, ns, rate])
                 if delay.len() == 5 && delay.bytes().all(|b| b.is_ascii_digit()) =>
             {
                 let rate = parse_scaled(rate, 6).filter(|rate| *rate >= 0.0)?;
                 let place = Labels::new().with_label(Label::Bandwidth, rate.round());
                 let m = self.figure(metrics::MEMORY_LOADED_LATENCY, place, parse_decimal(ns)?);
-                let traffic = self.traffic.unwrap_or("read");
-                Some(m.with_detail(detail::DELAY, *delay).with_detail(detail::TRAFFIC, traffic))
+                Some(m.with_detail(detail::DELAY, *delay).with_known_detail(detail::TRAFFIC, self.traffic))
             }
             // `Local Socket L2->L2 HIT  latency    51.6`
-            (Part::Caches, ["Local", "Socket", "L2->L2" | "LLC->LLC", state, "latency", value])
-            | (Part::Caches, ["LLC->LLC", state, "latency", value]) => {
+            ("caches", ["Local", "Socket", "L2->L2" | "LLC->LLC", state, "latency", value])
+            | ("caches", ["LLC->LLC", state, "latency", value]) => {
                 let state = scan::find(&[("HIT", "hit"), ("HITM", "hitm")], state)?;
                 let place = Labels::new().with_label(Label::State, state);
                 let m = self.figure(metrics::CORE_TO_CORE_LATENCY, place, parse_decimal(value)?);
@@ -208,22 +196,25 @@ impl Reader for MlcReader {
             }
             sink.version(version);
             self.version = Some(version.to_owned());
-        } else if let Some((part, rest)) = scan::find_start(PARTS, text) {
+        } else if let Some((part, rest)) = part_of(text) {
             if self.done.contains(&part) {
                 return Fit::Over;
             }
             self.done.push(part);
             self.columns.clear();
             (self.part, self.has_rows, self.in_second) = (Some(part), false, false);
-            (self.traffic, self.random) = (None, rest.contains("random"));
+            (self.traffic, self.random) = (self.asked, rest.contains("random"));
         } else if text.to_ascii_lowercase().starts_with("using read-only traffic") {
             self.traffic = Some("read");
             (self.has_rows, self.in_second) = (false, false);
             // If an excerpt lacks the heading, latencies under load follow here, not idle latencies.
-            if self.part == Some(Part::Latency) {
-                self.part = Some(Part::Between);
+            if self.part == Some("latency") {
+                self.part = Some("between");
                 self.columns.clear();
             }
+        } else if let Some(options) = text.strip_prefix("Command line parameters:") {
+            // Without -W, MLC only reads.
+            self.asked = (!options.contains("-W")).then_some("read");
         } else if text.starts_with("Remote Socket L2->L2") {
             self.writer_owns = Some(text.contains("writer"));
             self.columns.clear();
@@ -241,10 +232,10 @@ impl Reader for MlcReader {
                 None => sink.add_figure(m, line),
             }
         } else {
-            if text.starts_with("Bandwidths are in") && self.part == Some(Part::Latency) {
+            if text.starts_with("Bandwidths are in") && self.part == Some("latency") {
                 self.part = None;
             }
-            let matrix = self.part.filter(|part| !matches!(part, Part::Peak | Part::Loaded));
+            let matrix = self.part.filter(|part| !matches!(*part, "peak" | "loaded"));
             if matrix.is_some() && scan::begins(text, HEADS) {
                 self.head(text);
             } else if !scan::begins(text, TALK) {

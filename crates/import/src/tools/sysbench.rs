@@ -32,7 +32,7 @@ pub(super) const SYSBENCH: Tool = Tool {
         const HEADS: &str = "Running the test with following options:|CPU speed:|SQL statistics:|\
             Running memory speed test with the following options:|OLTP test statistics:|Test execution summary:|General statistics:";
         let text = line.text.trim();
-        version(text).is_some() || scan::is_one_of(text, HEADS)
+        version(text).is_some() || scan::is_one_of(text, HEADS) || text.starts_with("events per second:")
     },
     reader: |command| {
         let command = CommandLine::above(command.map(|command| command.text.as_str()), &["sysbench"]);
@@ -76,11 +76,12 @@ impl SysbenchReader {
     /// Sets a value that may occur only once.
     fn set(&mut self, name: &'static str, value: Option<f64>, line: Line) -> Fit {
         let Some(value) = value else { return Fit::Between };
-        match self.figures.insert(name, (value, line.into())) {
-            // The memory test prints the rate twice.
-            Some((known, _)) if name != "eps" || known != value => Fit::Over,
-            _ => Fit::Taken,
+        // The memory test prints the rate twice.
+        if self.figures.get(name).is_some_and(|(known, _)| name != "eps" || *known != value) {
+            return Fit::Over;
         }
+        self.figures.insert(name, (value, line.into()));
+        Fit::Taken
     }
 
     fn labelled(&mut self, label: &str, value: &str, line: Line) -> Fit {
@@ -177,9 +178,8 @@ impl Reader for SysbenchReader {
         }
         if let Some([_, _, test, mode]) = rows("test").find(|[_, start, ..]| text.starts_with(start)) {
             self.test = Some(test);
-            self.settings.extend(
-                Some(mode).filter(|mode| !mode.is_empty()).map(|mode| ("operation", mode.to_owned())),
-            );
+            let mode = Some(mode).filter(|mode| !mode.is_empty());
+            self.settings.extend(mode.map(|mode| ("operation", mode.to_owned())));
         }
         if self.test == Some("fileio") {
             let size = text.strip_suffix(" total file size").map(|size| ("scope", size));
@@ -204,7 +204,8 @@ impl Reader for SysbenchReader {
         let (workload, doubt) = self.workload();
         let paced = self.settings.get("paced").map(|rate| rate.trim_end_matches("/sec"));
         let doubt = doubt.or(paced.map(|rate| format!("limited to {rate} per second")));
-        let threads = self.settings.get("threads").and_then(|threads| parse_whole(threads));
+        let given = self.settings.get("threads").map(String::as_str).or(self.option("--threads"));
+        let threads = given.and_then(parse_whole);
         // If the header is missing, the number of threads is derived from the number of events per thread.
         let [of_one, within] = self.of_threads;
         let all = self.figures.get("events").map(|(events, _)| *events);

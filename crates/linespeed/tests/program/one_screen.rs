@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::support::{folder, linespeed, machines, measured, ran, run, terminal};
+use crate::support::{folder, linespeed, machines, measured, ran, run, share_of, terminal};
 
 /// Lines and columns of a terminal as it opens.
 const LINES: usize = 24;
@@ -74,7 +74,8 @@ fn every_answer_fits_a_terminal_as_it_opens() {
             let root = machines::unpack(name, &folder).to_str().unwrap().to_owned();
             ["inspect", "quiet"].map(|command| vec![command.to_owned(), "--root".to_owned(), root.clone()])
         });
-    for args in answers.iter().chain(captured.as_flattened()) {
+    let all = answers.iter().chain(captured.as_flattened());
+    for args in share_of("every_answer_fits_a_terminal_as_it_opens", 3, all) {
         let mut command = linespeed(args);
         command.env("COLUMNS", COLUMNS.to_string()).env("XDG_STATE_HOME", state.path());
         let ran = measured(command);
@@ -170,8 +171,9 @@ fn is_ascii(text: &str, args: &[&str], set: &str) {
 #[test]
 fn where_the_locale_has_no_utf_8_every_byte_is_ascii() {
     let state = folder();
-    let layers = ["show", overhead().1.to_str().unwrap()];
-    for args in ANSWERS.iter().chain(SEEN).chain([&&layers[..]]) {
+    let layers = &["show", overhead().1.to_str().unwrap()][..];
+    let all = ANSWERS.iter().chain(SEEN).chain([&layers]);
+    for args in share_of("where_the_locale_has_no_utf_8_every_byte_is_ascii", 3, all) {
         let mut command = linespeed(*args);
         command.env("LC_ALL", "C").env("XDG_STATE_HOME", state.path());
         let ran = measured(command);

@@ -126,7 +126,7 @@ fn a_captured_machine_is_not_offered_what_only_a_running_one_has() {
     }
     std::fs::write(tree.join("proc/sys/kernel/nmi_watchdog"), "0\n").unwrap();
     let text = ended(&["quiet", "--root", path], 0).stdout;
-    assert!(text.contains("knobs in this tree adds noise") && !text.contains("Quiet:"), "{text}");
+    assert!(text.contains("knobs in this tree adds avoidable noise") && !text.contains("Quiet:"), "{text}");
 }
 
 #[test]

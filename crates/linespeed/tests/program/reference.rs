@@ -3,7 +3,7 @@
 use record::Record;
 use record::comparison::{Comparison, Support};
 
-use crate::support::{linespeed, ran, run};
+use crate::support::{linespeed, ran, run, share_of};
 
 /// What `linespeed ARGS` prints, words with one space between.
 #[track_caller]
@@ -35,7 +35,7 @@ fn in_order(text: &str, words: &[&str]) {
 
 #[test]
 fn the_list_names_every_machine_and_each_is_a_record_that_says_where_its_figures_stood() {
-    let list = said(&["reference", "--all"]);
+    let (list, mut names) = (said(&["reference", "--all"]), Vec::new());
     for name in [
         "hygon-5280",
         "hygon-7280",
@@ -76,6 +76,9 @@ fn the_list_names_every_machine_and_each_is_a_record_that_says_where_its_figures
         "hygon-c86-4g-7490",
     ] {
         assert!(list.contains(name), "{list}");
+        names.push(name);
+    }
+    for name in share_of("the_list_names_every_machine", 3, names) {
         let text = said(&["reference", name, "--all"]);
         in_order(&text, &["Imported results from", "Sources of the results", &format!("reference:{name}")]);
         let record: Record =
@@ -239,7 +242,7 @@ fn a_plan_of_many_nodes_is_one_that_each_tool_takes() {
 
 #[test]
 fn nobody_is_told_to_run_a_tool_on_a_published_machine() {
-    for machine in reference::MACHINES {
+    for machine in share_of("nobody_is_told_to_run_a_tool_on_a_published_machine", 3, reference::MACHINES) {
         let record: Record =
             serde_json::from_str(&said(&["show", &format!("reference:{}", machine.name), "--json"])).unwrap();
         let advised: Vec<_> = record.coverage.iter().filter(|of| of.remedy.is_some()).collect();

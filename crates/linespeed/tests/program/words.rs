@@ -1,6 +1,6 @@
 //! What linespeed says about itself: explain and list.
 
-use crate::support::ran;
+use crate::support::{ran, share_of};
 
 fn list() -> Vec<serde_json::Value> {
     serde_json::from_str(&ran(["list", "--json"]).succeeds().stdout).unwrap()
@@ -35,7 +35,7 @@ fn everything_that_is_listed_or_measured_is_explained() {
     {
         names.push(name.to_owned());
     }
-    for name in names {
+    for name in share_of("everything_that_is_listed_or_measured_is_explained", 3, names) {
         let said = ran(["explain", &name]).succeeds().stdout;
         assert!(said.lines().count() >= 3, "{name}: {said}");
     }
@@ -43,7 +43,8 @@ fn everything_that_is_listed_or_measured_is_explained() {
 
 #[test]
 fn a_metric_is_explained_with_how_it_is_measured_what_is_usual_and_what_moves_it() {
-    for metric in record::metrics::all() {
+    let all = record::metrics::all();
+    for metric in share_of("a_metric_is_explained_with_how_it_is_measured", 3, all) {
         let word: serde_json::Value =
             serde_json::from_str(&ran(["explain", metric.name, "--json"]).succeeds().stdout).unwrap();
         for part in ["what", "how", "usual", "moves"] {

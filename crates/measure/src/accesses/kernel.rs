@@ -58,17 +58,14 @@ pub(super) fn kind(
         Machine::X86 => (self::number(site.number?, sample, code)?, register(7), register(6), register(2)),
     };
     let call = find_known(machine, number)?;
-    // With a timeout of 0, these calls do not wait.
     let timeout = match call.name {
         "poll" => third,
         "epoll_wait" | "epoll_pwait" => register(if machine == Machine::Arm { 3 } else { 10 }),
         _ => 1,
     };
-    if timeout as i32 == 0 {
-        return Some(BoundKind::Other(format!("syscall-{}", call.name)));
-    }
     call.kind.clone().or_else(|| {
-        if call.waits.is_none() {
+        // With a timeout of 0, a call does not wait.
+        if call.waits.is_none() || timeout as i32 == 0 {
             return Some(BoundKind::Other(format!("syscall-{}", call.name)));
         }
         Some(match find_by_call(machine, (number, first, second, third), link)? {

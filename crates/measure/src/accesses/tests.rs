@@ -93,7 +93,8 @@ fn a_sample_belongs_to_the_load_whose_value_it_waits_for() {
 
 /// A probe of a hash table with SSE2, after eight nops: movdqa (%rbx,%rsi),%xmm1; movdqa %xmm1,%xmm2; pcmpeqb %xmm0,%xmm2; pmovmskb %xmm2,%edx;
 /// test %edx,%edx; jne to the last instruction; dec %eax; xor %eax,%eax.
-const PROBE: &str = "90 90 90 90 90 90 90 90 66 0f 6f 0c 33 66 0f 6f d1 66 0f 74 d0 66 0f d7 d2 85 d2 75 02 ff c8 31 c0";
+const PROBE: &str =
+    "90 90 90 90 90 90 90 90 66 0f 6f 0c 33 66 0f 6f d1 66 0f 74 d0 66 0f d7 d2 85 d2 75 02 ff c8 31 c0";
 
 #[test]
 fn a_branch_on_a_comparison_of_vectors_waits_for_the_loaded_vector() {

@@ -95,18 +95,15 @@ fn times(run: &Run) -> Times {
     // The rest also includes the time for which unsampled threads waited for a CPU; only samples separate the two.
     let off_cpu = if looked && unseen_share(run) > UNSEEN { idle.min(least) } else { least.max(idle) };
     let rest = (wall - user - system - off_cpu).max(0.0);
-    let runnable = if looked && one_at_a_time(run) { runnable.max(rest) } else { runnable };
+    // Whether the command's threads were almost never running or ready at the same time.
+    let busy = run.seen.looks.all.saturating_sub(run.seen.looks.idle);
+    let one_at_a_time = busy > 0 && run.seen.looks.active as f64 <= busy as f64 * 1.1;
+    let runnable = if looked && one_at_a_time { runnable.max(rest) } else { runnable };
     let blocked = run.seen.threads.iter().map(|thread| thread.blocked_ns).sum::<u64>() as f64 / 1e9;
     let blocked = blocked + wall * run.seen.resting as f64;
     let blocked = if alone { off_cpu } else { blocked.max(off_cpu) };
     let blocked = (!run.seen.threads.is_empty() && unseen_share(run) <= UNSEEN).then_some(blocked);
     Times { user, system, runnable, off_cpu, blocked }
-}
-
-/// Whether the command's threads were almost never running or ready at the same time.
-fn one_at_a_time(run: &Run) -> bool {
-    let busy = run.seen.looks.all.saturating_sub(run.seen.looks.idle);
-    busy > 0 && run.seen.looks.active as f64 <= busy as f64 * 1.1
 }
 
 /// Converts the runs of one command, at least one, to measurements and coverage. `cpus` is the number of CPUs on which

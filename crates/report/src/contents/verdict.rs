@@ -117,7 +117,8 @@ fn of_machine(record: &Record) -> String {
         join_list(&named.map(|resource| resource.name.clone()).collect::<Vec<_>>())
     };
     let slower = names(&is_slower);
-    let typical = names(&|resource| resource.position == Some(Position::Normal) || is_faster(resource));
+    let is_judged = |position| matches!(position, Some(Position::Low | Position::Normal | Position::High));
+    let typical = names(&|resource| is_judged(resource.position) && !is_slower(resource));
     let stand = match (diagnose::disturbance(record), farthest(record)) {
         _ if record.measurements.is_empty() => "nothing measured".to_owned(),
         _ if !slower.is_empty() => format!("{slower} slower than typical"),
@@ -163,10 +164,6 @@ fn less_is_better(resource: &Resource) -> bool {
 /// Whether a headline is worse than all published results of its peers.
 pub(crate) fn is_slower(resource: &Resource) -> bool {
     resource.position == Some(if less_is_better(resource) { Position::High } else { Position::Low })
-}
-
-fn is_faster(resource: &Resource) -> bool {
-    resource.position == Some(if less_is_better(resource) { Position::Low } else { Position::High })
 }
 
 /// The metric of a headline; `None` if it is not a headline.

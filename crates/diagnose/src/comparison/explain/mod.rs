@@ -280,7 +280,8 @@ fn find_speed(this: &Datum, base: &Datum, better: Better) -> f64 {
 /// The relative speed, if the results are comparable and differ.
 fn find_difference(this: &Datum, base: &Datum, better: Better) -> Option<f64> {
     let speed = find_speed(this, base, better);
-    (are_comparable(this, base) && is_resolved(this, base, better) && differs(speed)).then_some(speed)
+    let comparable = super::table::find_refusal(this, base).is_none() && this.value > 0.0 && base.value > 0.0;
+    (comparable && is_resolved(this, base, better) && differs(speed)).then_some(speed)
 }
 
 /// Whether the difference is resolved: by the interval of the comparison or, without an interval, if both results are reliable.

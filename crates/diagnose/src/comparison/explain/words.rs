@@ -45,12 +45,6 @@ fn explained_share(e: &Explanation) -> f64 {
     (e.speed / left).ln() / e.speed.ln()
 }
 
-/// Whether causes explain too little to be an answer.
-fn is_little(e: &Explanation) -> bool {
-    let against = e.causes.iter().any(|cause| cause.despite);
-    e.adds_up && !e.causes.is_empty() && !against && (0.0..LITTLE).contains(&explained_share(e))
-}
-
 /// The unexplained rest after multiplying all causes; empty if it is small.
 fn state_rest(e: &Explanation) -> Text {
     let Some(left) = e.unexplained.filter(|left| left.ln().abs() >= MUCH_LEFT && !e.causes.is_empty()) else {
@@ -145,12 +139,15 @@ pub(crate) fn list_causes(e: &Explanation, most: usize, say: impl Fn(&Cause) -> 
         return Text::sequence(lead.map(|lead| text!(CAUSE, cause = say(lead))).into_iter().chain(sides));
     }
     let mut causes = list_side(&e.causes, false, most, &say);
+    let against = e.causes.iter().any(|cause| cause.despite);
+    let is_little =
+        e.adds_up && !e.causes.is_empty() && !against && (0.0..LITTLE).contains(&explained_share(e));
     let main = match causes.len() {
         0 if e.causes.is_empty() => {
             return text!("comparison-unexplained", "These results do not explain the difference.");
         }
         0 => Text::default(),
-        _ if is_little(e) => text!("comparison-little", "These causes explain only a small part: {causes}."),
+        _ if is_little => text!("comparison-little", "These causes explain only a small part: {causes}."),
         1 => text!(CAUSE, cause = causes.remove(0)),
         _ => text!("Causes, largest first: {causes}."),
     };

@@ -23,6 +23,8 @@ pub(super) fn value_of(kind: &str, text: &str, command: Option<&Command>) -> Opt
         }
         "r" => whole(!text.is_empty()),
         "num" => number(parse_decimal(text).filter(|_| is_word)),
+        // A number of a fixed width.
+        "padded" => number(parse_decimal(text)),
         // A truncated number has fewer decimals.
         "hundredths" => {
             let whole = text.split_once(['.', ',']).filter(|(_, fraction)| fraction.len() == 2);

@@ -41,9 +41,10 @@ impl Found {
     fn add(&mut self, path: &str, text: &str, line: Line) {
         let (path, same) = path.strip_suffix('=').map_or((path, false), |path| (path, true));
         let (path, further) = path.strip_suffix('+').map_or((path, same), |path| (path, true));
-        let (known, _) = self.0.entry(path.to_owned()).or_insert_with(|| (String::new(), line.into()));
+        let fresh = || (String::new(), line.into());
+        let (known, at) = self.0.entry(path.to_owned()).or_insert_with(fresh);
         if !further && !is_long(path) && !path.contains('*') {
-            known.clear();
+            (*known, *at) = fresh();
         }
         // The kernel prints a blank line between CPUs, which may be missing in a text.
         if text.starts_with("processor") {
@@ -102,18 +103,14 @@ impl Found {
                 continue;
             }
             // The first two groups of flags contain `lm`, or at least `pni`, so a list without both was truncated.
-            let is_cut = |line: &str| {
-                line.starts_with("flags")
-                    && !line.split(' ').any(|flag| scan::is_one_of(flag, "lm|pni|constant_tsc"))
-            };
+            let is_early = |flag: &str| scan::is_one_of(flag, "lm|pni|constant_tsc");
+            let is_cut = |line: &str| line.starts_with("flags") && !line.split(' ').any(is_early);
             if path == "/proc/cpuinfo" && text.lines().any(is_cut) {
                 text = text.lines().filter(|line| !is_cut(line)).flat_map(|line| [line, "\n"]).collect();
             }
             // In cgroup v1, times are in nanoseconds.
-            let path = match path == OWN_TIMES && text.contains("throttled_time") {
-                true => path.replace("/cpu.stat", "/cpu/cpu.stat"),
-                false => path,
-            };
+            let is_old = path == OWN_TIMES && text.contains("throttled_time");
+            let path = if is_old { path.replace("/cpu.stat", "/cpu/cpu.stat") } else { path };
             if path.ends_with("/no_turbo") && text.lines().nth(1).is_some() {
                 let why = "turbo is on for some CPUs and off for others";
                 sink.withhold("conditions.before.boost", why, line.line());
@@ -245,10 +242,8 @@ fn within(folder: &str, path: &str) -> String {
 
 /// The full path of a file specified by a command in this directory.
 fn absolute_from(folder: &str, word: &str) -> Option<String> {
-    match scan::begins(folder, "/sys|/proc") && !word.contains('=') {
-        true => absolute(&within(folder, word)),
-        false => absolute(word),
-    }
+    let relative = scan::begins(folder, "/sys|/proc") && !word.contains('=');
+    absolute(&if relative { within(folder, word) } else { word.to_owned() })
 }
 
 /// The directory specified in a command that prints the names of files before their contents.
@@ -267,14 +262,9 @@ fn asked(command: &Command) -> VecDeque<String> {
         && command.starts_with("echo ")
     {
         let word = written.split_whitespace().find(|word| !word.starts_with('-'));
-        return word
-            .and_then(|word| absolute_from(&folder, word))
-            .filter(|_| !written.contains("&&"))
-            .into_iter()
-            .collect();
+        let path = word.filter(|_| !written.contains("&&")).and_then(|word| absolute_from(&folder, word));
+        return path.into_iter().collect();
     }
-    let mut stages = command.split('|').map(str::trim);
-    let first = stages.next().unwrap_or_default();
     let counts =
         |word: &str| word.starts_with('-') && !word.starts_with("--") && word.contains(['c', 'o', 'l', 'L']);
     let is_kept = |stage: &str| {
@@ -283,7 +273,9 @@ fn asked(command: &Command) -> VecDeque<String> {
         scan::is_one_of(name, "grep|egrep|head|tail|sort|uniq|less|more|cat|tee") && !words.any(counts)
     };
     let mut paths = VecDeque::new();
-    for part in first.split([';', '&']).map(str::trim).filter(|part| !part.is_empty()) {
+    for part in command.split([';', '&']).map(str::trim).filter(|part| !part.is_empty()) {
+        let (part, stages) = part.split_once('|').unwrap_or((part, ""));
+        let stages = stages.split('|').map(str::trim);
         if part.starts_with("cd ") {
             folder = folder_after(&folder, part);
             continue;
@@ -299,21 +291,20 @@ fn asked(command: &Command) -> VecDeque<String> {
         let mut words = part.split_whitespace().skip_while(around);
         let name = words.next().and_then(|name| name.rsplit('/').next()).unwrap_or_default();
         let greps = name.ends_with("grep");
-        if !(greps || scan::is_one_of(name, "cat|head|tail|more|less|bat|sort")) {
-            return VecDeque::new();
+        let reads = greps || scan::is_one_of(name, "cat|head|tail|more|less|bat|sort");
+        // The number of lines that another program prints is unknown.
+        if !reads || !stages.filter(|stage| !stage.is_empty()).all(is_kept) {
+            return paths;
         }
         let (options, words): (Vec<&str>, Vec<&str>) = words.partition(|word| word.starts_with('-'));
         let named = words.iter().skip(usize::from(greps)).filter(|word| word.parse::<u32>().is_err());
         let named_paths: Option<Vec<String>> =
             named.map(|word| absolute_from(&folder, word.trim_matches(['"', '\'']))).collect();
-        match named_paths.filter(|paths| {
-            !paths.is_empty() && !(greps && (paths.len() > 1 || options.iter().any(|o| counts(o))))
-        }) {
-            Some(more) => paths.extend(more),
-            None => return VecDeque::new(),
-        }
+        let unclear = |more: &Vec<String>| greps && (more.len() > 1 || options.iter().any(|o| counts(o)));
+        let Some(more) = named_paths.filter(|more| !more.is_empty() && !unclear(more)) else { return paths };
+        paths.extend(more);
     }
-    if stages.all(is_kept) { paths } else { VecDeque::new() }
+    paths
 }
 
 /// The file to which a line belongs, if the line alone identifies it.
@@ -364,7 +355,7 @@ struct FilesReader {
 }
 
 impl Reader for FilesReader {
-    fn line(&mut self, line: Line, _: &mut Sink) -> Fit {
+    fn line(&mut self, line: Line, _sink: &mut Sink) -> Fit {
         let text = line.text.trim();
         if text.is_empty() {
             self.after_blank = true;
@@ -404,10 +395,7 @@ impl Reader for FilesReader {
             || after_blank && !path.ends_with("cpuinfo") && self.found.0.contains_key(&path)
         {
             // The next requested file, or a line of another output.
-            return match self.asked.is_empty() {
-                true => Fit::Over,
-                false => self.line(line, &mut Sink::new(&mut Default::default(), "", "")),
-            };
+            return if self.asked.is_empty() { Fit::Over } else { self.line(line, _sink) };
         }
         self.found.add(&path, text, line);
         self.current = Some(path).filter(|_| long);

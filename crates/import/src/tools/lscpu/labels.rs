@@ -93,7 +93,11 @@ pub(super) fn split_label(line: &str) -> Option<(Label<'_>, &str)> {
     // A document may print the output as a bulleted list.
     let line = line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")).unwrap_or(line);
     let (name, value) = line.split_once([':', '：', '︰']).or_else(|| line.split_once("  "))?;
-    Some((find_label(name)?, value.trim()))
+    // On a terminal, the kernel's mitigations stand below a heading.
+    let states = "Mitigation|Vulnerable|Not affected|KVM: |Unknown: |Processor vulnerable";
+    let is_mitigated = !name.contains('/') && crate::scan::begins(value.trim(), states);
+    let unnamed = || is_mitigated.then_some(Label { key: "vulnerability", part: name.trim(), text: name });
+    Some((find_label(name).or_else(unnamed)?, value.trim()))
 }
 
 /// The meaning of a translated word for on or off.

@@ -226,7 +226,8 @@ impl Reader for PerfReader {
             self.counts.leave();
             return Fit::Taken;
         }
-        if topdown::is_metric(text) {
+        // A metric without a counter: `TopdownL1 (cpu_core)   #   17.4 %  tma_backend_bound`.
+        if ["%  tma_", "% tma_"].iter().any(|mark| text.contains(mark)) || text.starts_with("TopdownL") {
             self.counts.leave();
             sink.withhold(metrics::COUNTER_SHARE, "no category of level 1 or 2".to_owned(), line);
             return Fit::Taken;

@@ -57,11 +57,6 @@ fn row(text: &str, columns: usize) -> Option<(Vec<f64>, bool)> {
     Some((scan::all(words[front..].iter().copied(), share)?, front > 0))
 }
 
-/// Whether a line has a metric but no counter: `TopdownL1 (cpu_core)   #   17.4 %  tma_backend_bound`.
-pub(super) fn is_metric(text: &str) -> bool {
-    ["%  tma_", "% tma_"].iter().any(|mark| text.contains(mark)) || text.starts_with("TopdownL")
-}
-
 /// Shares in the order in which they were read.
 #[derive(Debug, Default)]
 pub(super) struct Shares {

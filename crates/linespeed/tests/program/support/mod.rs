@@ -74,6 +74,14 @@ pub fn has_its_turn(all: &[&str], one: &str) -> bool {
     turn
 }
 
+/// One in `parts` of `all`, drawn by LINESPEED_TEST_SHARE; all of them with LINESPEED_TEST_EVERYTHING.
+pub fn share_of<T>(test: &str, parts: usize, all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let names: Vec<String> = (1..=parts).map(|part| format!("{test} (part {part} of {parts})")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let turns: Vec<bool> = names.iter().map(|name| has_its_turn(&names, name)).collect();
+    all.into_iter().enumerate().filter(|(at, _)| turns[at % parts]).map(|(_, one)| one).collect()
+}
+
 /// Whether the tests run as root.
 pub fn root() -> bool {
     os::is_root()

@@ -99,10 +99,6 @@ impl Column {
 
 /// Memory that the kernel could provide on a node without swapping: free memory, and half of the page cache, which is
 /// dropped on demand. `None` if unknown.
-fn available_on(node: u32) -> Option<u64> {
-    available_in(&std::fs::read_to_string(format!("/sys/devices/system/node/node{node}/meminfo")).ok()?)
-}
-
 fn available_in(meminfo: &str) -> Option<u64> {
     let figure = |name: &str| {
         let line = meminfo.lines().find(|line| line.split_whitespace().nth(2) == Some(name))?;
@@ -136,7 +132,8 @@ fn builders(machine: &Machine, rows: &[Row], columns: &[u32]) -> Vec<u32> {
 /// The size of one column, or the reason why it gets no memory.
 fn plan_size(context: &Context, node: u32, columns: usize, wanted: u64) -> Result<u64, Unavailable> {
     let reported = context.machine.nodes.iter().find(|n| n.id == node);
-    let free = available_on(node).or(reported.and_then(|node| node.free_bytes));
+    let meminfo = std::fs::read_to_string(format!("/sys/devices/system/node/node{node}/meminfo")).ok();
+    let free = meminfo.and_then(|text| available_in(&text)).or(reported.and_then(|node| node.free_bytes));
     let of_node = free.map_or(u64::MAX, |free| (free as f64 * SHARE_OF_NODE) as u64);
     let allowed = context.memory_allowance() / columns.max(1) as u64;
     let bytes = wanted.min(of_node).min(allowed) / STEP as u64 * STEP as u64;
