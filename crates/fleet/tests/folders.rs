@@ -144,7 +144,7 @@ fn a_later_run_of_a_single_measurement_does_not_hide_a_complete_one() {
         let mut record = machine(number, slow);
         write(folder.path(), &format!("{number}.json"), &record);
         record.started = format!("2026-11-24T12:{number:02}:00Z");
-        record.measurements.retain(|m| m.metric == "clock.frequency");
+        record.measurements.retain(|m| m.metric == "core.clock");
         write(folder.path(), &format!("{number}-later.json"), &record);
     }
     let fleet = said(folder.path());

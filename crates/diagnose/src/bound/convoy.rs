@@ -51,6 +51,8 @@ pub(super) struct Convoy {
     pub(super) active: f64,
     /// Share of the process's CPU time that is spent in the kernel.
     pub(super) kernel: f64,
+    /// Whether the waits are for a mutex, as far as known.
+    pub(super) in_mutex: bool,
 }
 
 impl Convoy {
@@ -78,7 +80,7 @@ impl Convoy {
             return None;
         }
         let kernel = facts.system / facts.cpu().max(1e-9);
-        Some(Self { waiters, active, kernel })
+        Some(Self { waiters, active, kernel, in_mutex })
     }
 
     /// The share of time that the process's threads waited for the lock.

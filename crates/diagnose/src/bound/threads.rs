@@ -8,7 +8,7 @@ use record::{Text, text};
 
 use super::convoy::{Convoy, FEW_LOOKS, LEAST_IDLE, is_one_at_a_time, locks};
 use super::time::used_by_others;
-use super::{Cause, Facts, detail, sampled, verdict};
+use super::{Cause, FIRST, Facts, detail, sampled, verdict};
 
 /// Where a record stores each thread's CPU time.
 const ON_CPU: &str = "workload.cpu_time workload=command state=on-cpu";
@@ -91,15 +91,17 @@ pub(super) fn one_thread(facts: &Facts) -> Option<Cause> {
 }
 
 pub(super) fn lock(facts: &Facts) -> Option<Cause> {
-    let convoy = Convoy::of(facts)?;
-    let (waited, kernel) = (convoy.waited(), convoy.kernel);
-    let switches = facts.counted("context-switches").unwrap_or(0.0) / facts.wall;
-    let switches = thousands(switches.round());
+    // Threads may also wait for a thread that works in the kernel, for example until it has started or ended.
+    let of_locks = super::time::of_locks(facts);
+    let convoy =
+        Convoy::of(facts).filter(|convoy| convoy.in_mutex || convoy.kernel < 0.5 || of_locks >= FIRST)?;
+    let waited = convoy.waited();
+    let switches = thousands((facts.counted("context-switches").unwrap_or(0.0) / facts.wall).round());
     let says = text!(verdict("lock"), share = Value::Share(waited), switches);
     let [waiters, active] = [convoy.waiters, convoy.active].map(significant);
     let seen = text!("threads waiting for a lock: {waiters} on average, with {active} running");
     // Kernel time also includes acquiring and releasing locks, unless samples show that it is spent on other work.
-    let share = waited + (1.0 - waited) * kernel * super::time::of_locks(facts);
+    let share = waited + (1.0 - waited) * convoy.kernel * of_locks;
     Some(Cause::new(BoundBy::Lock, share, says, "locks").cite(seen, detail("waits")))
 }
 
@@ -141,10 +143,8 @@ pub(super) fn imbalance(facts: &Facts) -> Option<Cause> {
     let is_pipeline = busiest >= facts.wall * 0.9 && facts.threads.iter().any(is_other);
     let (busiest, mean) = (Value::Figure(busiest, "s"), Value::Figure(mean, "s"));
     let seen = text!("busiest thread {busiest}, mean {mean}", busiest = busiest.clone(), mean = mean.clone());
-    let (by, words) = match is_pipeline {
-        true => (BoundBy::OneThread, "slowest-program"),
-        false => (BoundBy::Imbalance, "imbalance"),
-    };
+    let by = if is_pipeline { BoundBy::OneThread } else { BoundBy::Imbalance };
+    let words = if is_pipeline { "slowest-program" } else { "imbalance" };
     let says = text!(verdict(words), threads = working.len(), busiest, mean, name = program(&first));
     Some(Cause::new(by, share, says, words).cite(seen, ON_CPU))
 }

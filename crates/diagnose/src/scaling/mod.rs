@@ -69,10 +69,7 @@ impl Point {
             m.labels.count(Label::Threads).and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0)?;
         let throughput = m.value();
         // The run time of work with a fixed duration shows neither throughput nor speedup.
-        if m.detail.get(detail::FIXED_TIME) == Some(true) {
-            return None;
-        }
-        if !(throughput > 1e-30 && throughput < 1e30) {
+        if m.detail.get(detail::FIXED_TIME) == Some(true) || !(throughput > 1e-30 && throughput < 1e30) {
             return None;
         }
         let (low, high) = crate::figures::spread(&m.summary);

@@ -132,9 +132,9 @@ pub(super) struct Load {
     /// Whether the registers that form the load's address are unchanged since the load.
     pub(super) intact: bool,
     pub(super) atomic: bool,
-    /// The instruction before the load at which recomputing the address starts, and the registers set from there to the
+    /// Instructions before the load at which recomputing the address may start, nearest first, with the registers set from there to the
     /// sampled instruction.
-    pub(super) replay: Option<(u64, Registers)>,
+    pub(super) replays: [Option<(u64, Registers)>; 4],
     /// Strides between successive addresses of the load.
     pub(super) strides: Strides,
 }
@@ -238,7 +238,7 @@ impl Site {
     pub(super) fn of(code: Code, ip: u64) -> Self {
         let Some(listing) = Listing::of(&code, ip) else { return Self::default() };
         let (mut load, waits) = listing.attribute();
-        load.iter_mut().for_each(|load| load.replay = listing.replay(load.at));
+        load.iter_mut().for_each(|load| load.replays = listing.replays(load.at));
         let calls = listing.is_call_before();
         let own = listing.load(listing.here, true).filter(|own| load.is_none_or(|load| load.at != own.at));
         Self {
@@ -346,15 +346,15 @@ impl Listing {
             sets: one.sets,
             intact,
             atomic: one.kind == Kind::Atomic,
-            replay: None,
+            replays: [None; 4],
             strides: Strides::default(),
         })
     }
 
-    /// The first of the instructions that are always executed before a load, with all registers set between it and the
-    /// code location. Unoptimized code computes each address from stack variables, which rarely change.
-    fn replay(&self, load: u64) -> Option<(u64, Registers)> {
-        let of_load = self.all[..self.here].iter().position(|(at, _)| *at == load)?;
+    /// Some of the instructions that are always executed before a load, with all registers set between each and the code
+    /// location. Unoptimized code computes each address from stack variables, which rarely change.
+    fn replays(&self, load: u64) -> [Option<(u64, Registers)>; 4] {
+        let of_load = self.all[..self.here].iter().position(|(at, _)| *at == load).unwrap_or(0);
         let is_target = |at: u64| (0..self.all.len()).any(|from| self.target(from) == Some(at));
         // Calls preserve the stack pointer.
         let sets = |number: usize| match self.all[number].1 {
@@ -369,8 +369,11 @@ impl Listing {
         {
             first = before;
         }
-        let since = (first..self.here).map(sets).collect::<Registers>();
-        (first < of_load && !since.meets(self.stack)).then_some((self.all[first].0, since))
+        [1, 2, 4, of_load - first].map(|back| {
+            let from = of_load.checked_sub(back).filter(|from| (first..of_load).contains(from))?;
+            let since = (from..self.here).map(sets).collect::<Registers>();
+            (!since.meets(self.stack)).then_some((self.all[from].0, since))
+        })
     }
 
     /// The reason why the instruction at the code location waits. Cores take an interrupt between two instructions: the

@@ -206,19 +206,22 @@ fn addresses(
 }
 
 /// The address of a load, recomputed from the instructions before it.
-fn again<'a>(
+fn again(
     sample: &Sample,
-    code: (&'a Code, &'a mut dyn FnMut(u64) -> Option<Code>),
+    (code, elsewhere): (&Code, &mut dyn FnMut(u64) -> Option<Code>),
     load: &Load,
-    value: impl FnMut(u64, u8) -> Option<Known>,
+    mut value: impl FnMut(u64, u8) -> Option<Known>,
 ) -> Option<Found> {
-    let (from, lost) = load.replay?;
-    let mut ahead = Ahead::new(code, (from, load.at), &sample.registers, Registers::default(), value);
-    ahead.lose(lost);
-    ahead.calls = true;
-    let mut steps = std::iter::from_fn(|| ahead.step()).take(MOST as usize);
-    let step = steps.find(|step| step.at == load.at)?;
-    Some(Found { address: step.address?, is_had: false, is_now: step.is_now })
+    load.replays.into_iter().flatten().find_map(|(from, lost)| {
+        let (begun, registers) = ((from, load.at), &sample.registers);
+        let mut ahead =
+            Ahead::new((code, &mut *elsewhere), begun, registers, Registers::default(), &mut value);
+        ahead.lose(lost);
+        ahead.calls = true;
+        let mut steps = std::iter::from_fn(|| ahead.step()).take(MOST as usize);
+        let step = steps.find(|step| step.at == load.at)?;
+        Some(Found { address: step.address?, is_had: false, is_now: step.is_now })
+    })
 }
 
 /// The address of a load when the thread reaches it again, by following either all functions that it calls or only

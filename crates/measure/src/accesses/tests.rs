@@ -115,6 +115,12 @@ fn an_address_that_nothing_else_shows_is_computed_again_from_the_stack() {
         (of_bucket.touches[0].map(|touch| touch.address), of_bucket.hidden),
         (Some(0x7f00_0000_0028), false)
     );
+    // Nor does an unknown instruction before the address was stored hide it: tzcnt %eax,%edx; shl $5,%rdx; mov %rdx,-0x18(%rbp);
+    // mov -0x18(%rbp),%rax; mov (%rax),%rax; mov %rax,-8(%rbp); ret.
+    let stored =
+        "90 90 90 90 90 90 90 90 f3 0f bc d0 48 c1 e2 05 48 89 55 e8 48 8b 45 e8 48 8b 00 48 89 45 f8 c3";
+    let of_slot = seen(stored, &sample(27, &frame), &[(FRAME - 0x18, 0x7f00_0000_0c00)]);
+    assert_eq!(of_slot.touches[0].map(|touch| touch.address), Some(0x7f00_0000_0c00));
     // From gcc -O0 for `*get(&x)`: mov -0x18(%rbp),%rax; mov %rax,%rdi; call get; mov (%rax),%rax; mov %rax,-8(%rbp);
     // ret; get: push %rbp; mov %rsp,%rbp; mov %rdi,-8(%rbp); mov -8(%rbp),%rax; pop %rbp; ret.
     let call = "48 8b 45 e8 48 89 c7 e8 08 00 00 00 48 8b 00 48 89 45 f8 c3 55 48 89 e5 48 89 7d f8 48 8b 45 f8 5d c3";
@@ -124,9 +130,9 @@ fn an_address_that_nothing_else_shows_is_computed_again_from_the_stack() {
         (Some(0x7f00_0000_0400), false)
     );
     // No replay after a change of the stack pointer, whose old value is unknown: mov %rsp,%rbp; sub $0x30,%rsp; mov (%rax),%rax; mov.
-    assert_eq!(site("48 89 e5 48 83 ec 30 48 8b 00 48 89 45 f8 c3", 10).load.unwrap().replay, None);
+    assert_eq!(site("48 89 e5 48 83 ec 30 48 8b 00 48 89 45 f8 c3", 10).load.unwrap().replays, [None; 4]);
     // No replay past a branch target, which may be reached from elsewhere: xor %eax,%eax; mov (%rax),%rax; dec %ecx; jne to the load.
-    assert_eq!(site("48 31 c0 48 8b 00 ff c9 75 f9 c3", 6).load.unwrap().replay, None);
+    assert_eq!(site("48 31 c0 48 8b 00 ff c9 75 f9 c3", 6).load.unwrap().replays, [None; 4]);
 }
 
 #[test]
