@@ -60,9 +60,8 @@ impl KeptCeilings {
         let at = self.machines.iter().position(|one| is_same(&one.machine, here));
         let old = at.map(|at| self.machines.remove(at).ceilings).unwrap_or_default();
         // Other processes occupy part of the shared caches.
-        if disturbance(record).is_some() && !old.curve.is_empty() {
-            new.curve.clear();
-        }
+        let is_kept = old.curve.is_empty() || disturbance(record).is_none();
+        new.curve.retain(|_| is_kept);
         self.schema = SCHEMA;
         let machine = here.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
         self.machines.push(OfMachine { machine, ceilings: update_ceilings(old, new, day, file) });

@@ -66,7 +66,8 @@ impl Convoy {
         let wanted = facts.used() + facts.without_a_cpu() / facts.wall;
         let at_work = wanted.max(looks.active as f64 / looks.all as f64);
         // Threads may also wait for one CPU while another one is idle.
-        let at_work = at_work.min(facts.used() + beside(&facts.around(), facts.used()).unwrap_or(facts.cpus));
+        let busy = facts.used() + beside(&facts.around(), facts.used()).unwrap_or(facts.cpus);
+        let at_work = if facts.without_a_cpu() > facts.cpu() / 2.0 { at_work.min(busy) } else { at_work };
         let in_mutex = locks.mutex >= IN_MUTEX * locks.blocked;
         if waiters < LEAST_WAITERS
             || active < LEAST_ACTIVE
