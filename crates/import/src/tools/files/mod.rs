@@ -355,7 +355,7 @@ struct FilesReader {
 }
 
 impl Reader for FilesReader {
-    fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
+    fn line(&mut self, line: Line, _sink: &mut Sink) -> Fit {
         let text = line.text.trim();
         if text.is_empty() {
             self.after_blank = true;
@@ -395,7 +395,7 @@ impl Reader for FilesReader {
             || after_blank && !path.ends_with("cpuinfo") && self.found.0.contains_key(&path)
         {
             // The next requested file, or a line of another output.
-            return if self.asked.is_empty() { Fit::Over } else { self.line(line, sink) };
+            return if self.asked.is_empty() { Fit::Over } else { self.line(line, _sink) };
         }
         self.found.add(&path, text, line);
         self.current = Some(path).filter(|_| long);
