@@ -129,6 +129,9 @@ mod tests {
             ("STREAM Triad: 346,512.3 MB/s on dual EPYC 7763", "stream.triad", Position::Normal),
             ("triad 190 GB/s, 2x Xeon Gold 6148 CPU @ 2.40GHz", "stream.triad", Position::Normal),
             ("triad 380 GB/s, 4x Xeon Gold 6148 CPU @ 2.40GHz", "stream.triad", Position::Normal),
+            // Neither the organization of memory devices nor a time is a number of sockets.
+            ("triad 190 GB/s, 2S Xeon Gold 6148", "stream.triad", Position::Normal),
+            ("triad 95 GB/s in 4 s, Xeon Gold 6148, 6 x 16GB 2Rx4 DDR4", "stream.triad", Position::Normal),
             ("Triad 95 GB/s, EPYC 9654, single socket", "stream.triad", Position::Low),
             ("STREAM Triad: 346,512.3 MB/s on 2P EPYC 7763", "stream.triad", Position::Normal),
             ("STREAM Triad: 346,512.3 MB/s on EPYC 7763 x2", "stream.triad", Position::Normal),

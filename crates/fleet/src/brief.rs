@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use diagnose::{Figure, Kind, RowFigure, facts, row_figures, tell_facts};
 use record::comparison::FactKind;
 use record::metrics::{Definition, Whole};
+use record::store::OF_A_WHOLE_RUN;
 use record::{Better, Ended, Metric, Record, date, metrics};
 
 /// Metrics that are not used to compare machines because other metrics cover them or because they form a curve. They are up to a third of a
@@ -116,6 +117,8 @@ pub struct Brief {
     pub seconds: Option<f64>,
     /// Whether the run completed all requested measurements.
     pub complete: bool,
+    /// Whether the record has the metrics of a complete run.
+    pub whole: bool,
     /// Whether the record was written by an older version of linespeed.
     pub older: bool,
     /// The kind of machine.
@@ -181,6 +184,7 @@ impl Brief {
             started: record.started.clone(),
             seconds: record.seconds,
             complete: record.ended == Ended::Complete,
+            whole: OF_A_WHOLE_RUN.iter().all(|metric| record.measurements_of(*metric).next().is_some()),
             older: record.tool.version != env!("CARGO_PKG_VERSION"),
             kind,
             machine_is: diagnose::describe_machine(&record.machine),

@@ -61,8 +61,9 @@ pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>, aliases: 
                 let what = text!("fleet-no-time", "no readable time: used as the machine's oldest record");
                 remark(remarks, what, false, visible(&brief.called));
             }
-            let facts = |brief: &Brief| (brief.started.clone(), brief.kind.clone(), brief.figures.clone());
-            if lanes.iter().flatten().any(|other| facts(&briefs[*other]) == facts(brief)) {
+            let own = (&brief.started, &brief.kind, &brief.figures);
+            let is_same = |other: &Brief| (&other.started, &other.kind, &other.figures) == own;
+            if lanes.iter().flatten().any(|at| is_same(&briefs[*at])) {
                 let what = text!("fleet-same-record", "the same record as in another file");
                 remark(remarks, what, true, visible(&brief.called));
                 continue;
@@ -82,9 +83,8 @@ pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>, aliases: 
             remark(remarks, what, false, format!("{name} ({})", lanes.len()));
         }
         for (number, mut lane) in lanes.into_iter().enumerate() {
-            // A later run of a few measurements does not replace a complete one.
-            let most = lane.iter().map(|at| briefs[*at].figures.len()).max().unwrap_or(0);
-            lane.sort_by_key(|at| 2 * briefs[*at].figures.len() < most);
+            // A later partial run does not replace a complete one.
+            lane.sort_by_key(|at| !briefs[*at].whole);
             for (age, at) in lane.into_iter().enumerate() {
                 if number > 0 {
                     let name = format!("{} ({})", briefs[at].machine, number + 1);

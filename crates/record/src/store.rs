@@ -13,8 +13,8 @@ use crate::phrase::visible;
 use crate::redaction::Aliases;
 use crate::{Machine, Record, Text, text};
 
-pub use entry::Entry;
 use entry::content;
+pub use entry::{Entry, OF_A_WHOLE_RUN};
 pub use read_each::read_each;
 
 mod entry;

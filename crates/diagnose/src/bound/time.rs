@@ -80,7 +80,7 @@ pub(super) fn reported_of_others(facts: &Facts) -> Option<f64> {
 }
 
 /// If at least this share of the CPUs is idle, threads do not wait because there are too few CPUs.
-const LEAST_IDLE: f64 = 0.25;
+const IDLE_SHARE: f64 = 0.25;
 
 pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     // A lack of CPUs costs nothing while the command does not request one.
@@ -103,7 +103,7 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     let (runnable, of) = (Value::Figure(runnable, "s"), Value::Share(share));
     let cause = if own {
         let (used, cpus) = (significant(facts.used()), cpus(facts.cpus as u32));
-        let is_idle = others.is_some_and(|others| left - others >= LEAST_IDLE * facts.cpus);
+        let is_idle = others.is_some_and(|others| left - others >= IDLE_SHARE * facts.cpus);
         let words = if is_idle { ["one-cpu-queue", "spread"] } else { ["too-few-cpus", "more-cpus"] };
         let says = text!(verdict(words[0]), runnable, share = of, used, cpus);
         Cause::new(BoundBy::TooFewCpus, share * wanted, says, words[1])

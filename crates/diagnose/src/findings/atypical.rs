@@ -1,6 +1,6 @@
 //! A headline result that is worse than all published results of similar machines.
 
-use record::diagnosis::{Position, Typical};
+use record::diagnosis::Position;
 
 use super::prelude::*;
 use crate::memory_channels;
@@ -30,8 +30,8 @@ fn report(case: &Case, out: &OutOfRange) -> Option<Finding> {
         true => text!("about {low}"),
         false => text!("{low} to {high}"),
     };
-    let published =
-        text!("published: {ends} ({sources})", ends = ends.clone(), sources = count_sources(typical));
+    let sources = record::phrase::count_noun(typical.sources.len(), "source");
+    let published = text!("published: {ends} ({sources})", ends = ends.clone(), sources);
     let name = match figure.labels.word(Label::Page) {
         Some("2MiB") => text!("{name} with 2 MiB pages", name = quote_name(&resource.name)),
         _ => quote_name(&resource.name),
@@ -51,13 +51,6 @@ fn report(case: &Case, out: &OutOfRange) -> Option<Finding> {
     }
     let finding = finding.cite(text!("measured: {figure}", figure = *figure), *figure);
     Some(finding.cite(published, processor(case)).cite_all(causes(case, &resource.name, figure)))
-}
-
-fn count_sources(typical: &Typical) -> Text {
-    match typical.sources.len() {
-        1 => text!("1 source"),
-        sources => text!("{sources} sources"),
-    }
 }
 
 /// The field of the record that identifies the processor.

@@ -157,4 +157,25 @@ mod tests {
         let stack = [1, 0, STACK + 64, 2, 0, 44];
         assert_eq!(number_of(of_go, &stack, STACK + 16), Some(44));
     }
+
+    #[test]
+    fn a_poll_without_a_timeout_is_the_call_itself() {
+        if cfg!(target_arch = "aarch64") {
+            return;
+        }
+        // mov $7,%eax; syscall.
+        let bytes = [PADDING, &[0xb8, 7, 0, 0, 0], SYSCALL].concat();
+        let end = 0x1000 + bytes.len() as u64;
+        let site = Site::of(Code::new(Set::X86, 0x1000, &[&bytes, &[0x90; 16][..]].concat()), end);
+        let of = |timeout: i64| {
+            let mut registers = [0; REGISTERS];
+            // RDX: the timeout; RSI: the number of files.
+            (registers[2], registers[6]) = (timeout as u64, 1);
+            let (ip, stack) = (end, Vec::new());
+            let sample = Sample { pid: 1, tid: 1, cpu: 0, time: 0, ip, in_kernel: true, registers, stack };
+            kind(&site, &sample, |_| None, |_| None)
+        };
+        assert_eq!(of(0), Some(BoundKind::Other("syscall-poll".to_owned())));
+        assert_eq!([of(-1), of(100)], [Some(BoundKind::ContextSwitches), Some(BoundKind::ContextSwitches)]);
+    }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Metric, RunMode, document, metrics, regular_file};
 
 /// Metrics that every complete run measures on any machine; a record that lacks one of them is partial.
-pub(super) const OF_A_WHOLE_RUN: [Metric; 3] =
+pub const OF_A_WHOLE_RUN: [Metric; 3] =
     [metrics::CORE_CLOCK, metrics::LOAD_LATENCY, metrics::MEMORY_BANDWIDTH];
 
 /// A record in a directory: its metadata and its metrics.
