@@ -346,7 +346,11 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
     // Outside causes are followed by the command's own causes.
     let others = causes.iter().take_while(|cause| cause.is_outside()).count();
     let mut causes = causes.into_iter();
-    let first = causes.next()?;
+    let mut first = causes.next()?;
+    // The cause may be among loads of an unknown level.
+    if [BoundBy::Cpu, BoundBy::OneThread].contains(&first.by) && core::is_hidden(&facts) {
+        first.by = BoundBy::Unknown;
+    }
     let is_shown = |cause: &Cause| own(cause) >= SECOND || cause.is_outside();
     let mut besides: Vec<Cause> = causes.take(others.clamp(1, 2)).filter(is_shown).collect();
     if others > besides.len() {

@@ -10,21 +10,9 @@ use crate::remedy::{KnobValue, Remedy};
 use crate::text::{Template, Text};
 
 /// How severe a finding is.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Serialize,
-    Deserialize,
-    strum::EnumString,
-    strum::Display,
-    JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[derive(strum::EnumString, strum::Display)]
 #[strum(serialize_all = "lowercase")]
 pub enum Severity {
     /// For information: the finding has no measurable cost, or affects only some programs.
@@ -163,21 +151,9 @@ fn known_knobs<'de, D: Deserializer<'de>>(written: D) -> Result<Vec<Option<KnobV
 }
 
 /// How certain a finding is.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Serialize,
-    Deserialize,
-    strum::IntoStaticStr,
-    JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[derive(strum::IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum Confidence {
     /// The finding is only one possible interpretation of the results, or the results are unreliable.

@@ -597,6 +597,15 @@ fn a_command_that_waits_for_memory_is_told_from_one_that_computes_by_samples() {
         r#"{"samples": 80, "undecoded": 2, "far": {"count": 2, "share": 0.03, "low": 0.00, "high": 0.08}, "working_set": 2.6e8}"#,
     );
     assert!([BoundBy::Cpu, BoundBy::OneThread].contains(&bound(&computes).unwrap().by));
+    // Loads of an unknown level may be the cause, so neither computing nor one thread is the answer.
+    for (hidden, is_unknown) in [(72, true), (8, false)] {
+        let share = f64::from(hidden) / 78.0;
+        let samples = format!(
+            r#"{{"samples": 80, "undecoded": 2, "far": {{"count": 0, "share": 0.0, "low": 0.0, "high": {share}}}, "hidden": {{"count": {hidden}, "share": {share}, "low": {share}, "high": 1.0}}}}"#
+        );
+        let by = bound(&one(&samples)).unwrap().by;
+        assert_eq!(by == BoundBy::Unknown, is_unknown, "{hidden}: {by:?}");
+    }
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! AArch64 instructions, decoded as in the Arm Architecture Reference Manual (DDI 0487), C4.1.
 
 use super::instruction::{
-    Condition, Flow, Instruction, Kind, Memory, Op, Operand, Operation, Order, Place, Registers, Source,
-    Target, Test, bit, field, signed,
+    Condition, Flow, Instruction, Kind, Memory, Op, Operand, Operation, Order, Part, Place, Registers,
+    Source, Target, Test, bit, field, signed,
 };
 
 /// The length of every instruction, bytes.
@@ -12,7 +12,7 @@ const ZERO: u8 = 31;
 
 /// Registers that a function may change (AAPCS64, 6.1.1): X0 to X18.
 pub(super) fn lost_in_calls() -> Registers {
-    (0..=18).map(Registers::general).collect::<Registers>().and(Registers::FLAGS)
+    (0..=18).map(Registers::of).collect::<Registers>().and(Registers::FLAGS)
 }
 
 /// The first instruction in these bytes; `None` if there are too few.
@@ -37,7 +37,7 @@ fn register(word: u32, low: u32) -> u8 {
 
 /// The register set that contains one general register; empty for XZR.
 fn general(number: u8) -> Registers {
-    if number == ZERO { Registers::default() } else { Registers::general(number) }
+    if number == ZERO { Registers::default() } else { Registers::of(number) }
 }
 
 fn bytes(word: u32) -> u8 {
@@ -47,7 +47,7 @@ fn bytes(word: u32) -> u8 {
 fn source(number: u8, bytes: u8, shift: u8) -> Source {
     match number {
         ZERO => Source::Constant(0),
-        number => Source::Register { number, bytes, signed: false, shift },
+        number => Source::Register(Part { number, bytes, signed: false, shift }),
     }
 }
 
@@ -56,7 +56,7 @@ fn computes(word: u32, op: Op, a: Source, b: Source, flags: bool, reads: Registe
     let to = register(word, 0);
     // In instructions with constants, register 31 is the stack pointer if no flags are set.
     let target = if to == ZERO && flags { Target::Nothing } else { Target::Register(to) };
-    let sets = if flags { Registers::FLAGS.and(general(to)) } else { Registers::general(to) };
+    let sets = if flags { Registers::FLAGS.and(general(to)) } else { Registers::of(to) };
     let does = Some(Operation { op, a, b, to: target, bytes: bytes(word) });
     Instruction { reads, sets, does, ..Instruction::default() }
 }
@@ -77,7 +77,7 @@ fn of_constants(word: u32) -> Instruction {
             let value = u64::from(field(word, 10, 12)) << if bit(word, 22) { 12 } else { 0 };
             let op = if bit(word, 30) { Op::Sub } else { Op::Add };
             let a = Source::register(from, wide);
-            computes(word, op, a, Source::Constant(value), bit(word, 29), Registers::general(from))
+            computes(word, op, a, Source::Constant(value), bit(word, 29), Registers::of(from))
         }
         // AND, ORR, EOR, ANDS.
         4 => {
@@ -120,13 +120,9 @@ fn of_constants(word: u32) -> Instruction {
             }
             match (rotate, last) {
                 (0, 7 | 15 | 31) if from != ZERO => {
-                    let part = Source::Register {
-                        number: from,
-                        bytes: (last as u8 + 1) / 8,
-                        signed: is_signed,
-                        shift: 0,
-                    };
-                    computes(word, Op::Take, nothing, part, false, reads)
+                    let bytes = (last as u8 + 1) / 8;
+                    let part = Part { number: from, bytes, signed: is_signed, shift: 0 };
+                    computes(word, Op::Take, nothing, Source::Register(part), false, reads)
                 }
                 _ => unknown(word, reads),
             }
@@ -250,9 +246,9 @@ fn of_registers(word: u32) -> Instruction {
             let (signed, shift) = (option & 4 != 0, field(word, 10, 3) as u8);
             let b = match b {
                 ZERO => Source::Constant(0),
-                number => Source::Register { number, bytes: part, signed, shift },
+                number => Source::Register(Part { number, bytes: part, signed, shift }),
             };
-            computes(word, op, Source::register(a, wide), b, flags, reads.and(Registers::general(a)))
+            computes(word, op, Source::register(a, wide), b, flags, reads.and(Registers::of(a)))
         }
         // CSEL; CSINC and similar.
         0xd4 => {
@@ -353,12 +349,12 @@ fn of_scalable(word: u32) -> Instruction {
     let operand = |index| Operand { base: Place::Register(from), index, offset: 0 };
     let at = match (group, form) {
         (0b101, 1 | 5 | 7) | (0b111, 7) => Some(operand(None)),
-        (0b101, 2) => Some(operand(Some((index, ELEMENTS[field(word, 21, 4) as usize])))),
+        (0b101, 2) => Some(operand(Some(Part::full(index, ELEMENTS[field(word, 21, 4) as usize])))),
         _ => None,
     };
     Instruction {
         memory: Some(Memory { at, bytes: 16, reads: !writes, writes, order: Order::Vector }),
-        reads: Registers::general(from).and(at.map_or(reads, |at| at.registers())),
+        reads: Registers::of(from).and(at.map_or(reads, |at| at.registers())),
         sets: if writes { Registers::default() } else { vector(0) },
         ..Instruction::default()
     }
@@ -368,7 +364,7 @@ fn of_memory(word: u32) -> Instruction {
     let from = register(word, 5);
     let (vector, size) = (bit(word, 26), field(word, 30, 2));
     let (fetches, wide) = (bit(word, 22), vector && bit(word, 23) && size == 0);
-    let (to, base) = (register(word, 0), Registers::general(from));
+    let (to, base) = (register(word, 0), Registers::of(from));
     let at = |offset: i64| Operand { base: Place::Register(from), index: None, offset };
     let shift = if wide { 4 } else { size };
     let value = |number: u8| if vector { Registers::vector(number) } else { general(number) };
@@ -429,8 +425,10 @@ fn of_memory(word: u32) -> Instruction {
     }
     if word & 0x3b20_0c00 == 0x3820_0800 {
         let shift = if bit(word, 12) { shift as u8 } else { 0 };
-        // UXTW and SXTW use the lower half of the register, which suffices in almost all programs.
-        return plain(Operand { index: Some((register(word, 16), shift)), ..at(0) }, order, None);
+        // UXTW and SXTW use the lower half of the register.
+        let (bytes, signed) = (if bit(word, 13) { 8 } else { 4 }, bit(word, 15));
+        let index = Part { bytes, signed, ..Part::full(register(word, 16), shift) };
+        return plain(Operand { index: Some(index), ..at(0) }, order, None);
     }
     let atomic = |reads: Registers, writes: bool| Instruction {
         kind: Kind::Atomic,
@@ -445,9 +443,13 @@ fn of_memory(word: u32) -> Instruction {
         sets: general(to),
         ..Instruction::default()
     };
-    // LDADD, SWP and similar.
+    // LDADD, SWP and similar. All but LDADD may leave memory unchanged.
     if word & 0x3b20_0c00 == 0x3820_0000 && !vector {
-        return atomic(general(register(word, 16)), true);
+        let (by, bytes) = (register(word, 16), 1 << size);
+        let a = Source::Loaded { bytes, signed: false };
+        let adds = Operation { op: Op::Add, a, b: source(by, bytes, 0), to: Target::Stored, bytes };
+        let does = (field(word, 12, 4) == 0).then_some(adds);
+        return Instruction { does, ..atomic(general(by), true) };
     }
     // Pairs.
     if word & 0x3a00_0000 == 0x2800_0000 {

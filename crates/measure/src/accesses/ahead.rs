@@ -3,7 +3,9 @@
 //! of the sample.
 
 use super::code::{Code, Set};
-use super::instruction::{Condition, Flow, Instruction, Op, Operation, Registers, Source, Target, Test};
+use super::instruction::{
+    Condition, Flow, Instruction, Op, Operation, Registers, Source, Target, Test, cut, extend, mask, sign,
+};
 
 /// Maximum number of values read from the thread's memory for one sample.
 const MOST_READ: usize = 96;
@@ -15,8 +17,8 @@ const MOST_CALLED: u32 = 64;
 const FUNCTION: u64 = 512;
 /// The number of AArch64's link register.
 const LINK: usize = 30;
-/// Maximum number of general-purpose registers.
-const NUMBERS: usize = 32;
+/// Number of registers; of vector registers, only the first element is known.
+const NUMBERS: usize = 64;
 
 /// The result of a comparison.
 #[derive(Clone, Copy, Debug, Default)]
@@ -239,7 +241,7 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
     /// Forgets the values of these registers.
     pub(super) fn lose(&mut self, lost: Registers) {
         for (number, value) in self.registers.iter_mut().enumerate() {
-            if lost.meets(Registers::general(number as u8)) {
+            if lost.meets(Registers::of(number as u8)) {
                 *value = None;
             }
         }
@@ -252,7 +254,7 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
     fn forget(&mut self, one: &Instruction, address: Option<u64>) {
         // The effects of calls and returns on the stack are known.
         let of_flow = matches!(one.flow, Flow::Call(_) | Flow::Return);
-        let stack = if of_flow { Registers::general(self.code.set.stack()) } else { Registers::default() };
+        let stack = if of_flow { Registers::of(self.code.set.stack()) } else { Registers::default() };
         self.lose(one.sets.without(stack));
         if let (Some(memory), Some(address)) = (one.memory.filter(|memory| memory.writes), address) {
             self.stored.push(Stored { at: address, bytes: memory.bytes, value: None, is_now: false });
@@ -291,9 +293,9 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
         if one.sets.meets(Registers::FLAGS) {
             self.flags = a.zip(b).zip(value).map(|((a, b), value)| flags(does.op, a, b, value, bytes));
         }
-        if let Target::Register(number) = does.to {
-            self.lose(one.sets.without(Registers::general(number)).without(Registers::FLAGS));
-        }
+        let target =
+            if let Target::Register(number) = does.to { Registers::of(number) } else { Registers::FLAGS };
+        self.lose(one.sets.without(target).without(Registers::FLAGS));
         let is_now = self.is_of_now(one);
         self.put(does.to, value, bytes, address.map(|at| (at, is_now)));
     }
@@ -325,10 +327,7 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
     fn value(&mut self, source: Source, address: Option<u64>, end: u64) -> Option<u64> {
         match source {
             Source::Constant(value) => Some(value),
-            Source::Register { number, bytes, signed, shift } => {
-                let value = extend(self.register(number)?, bytes, signed);
-                Some(value.wrapping_shl(shift.into()))
-            }
+            Source::Register(part) => part.value(|number| self.register(number)),
             Source::Loaded { bytes, signed } => {
                 let value = self.load(address?, bytes)?;
                 Some(extend(value, bytes, signed))
@@ -360,23 +359,6 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
         self.is_now |= !at_sample;
         Some(value)
     }
-}
-
-fn mask(bytes: u8) -> u64 {
-    if bytes >= 8 { u64::MAX } else { (1 << (8 * bytes)) - 1 }
-}
-
-fn cut(value: u64, bytes: u8) -> u64 {
-    value & mask(bytes)
-}
-
-fn sign(value: u64, bytes: u8) -> bool {
-    value >> (8 * bytes.clamp(1, 8) - 1) & 1 == 1
-}
-
-fn extend(value: u64, bytes: u8, signed: bool) -> u64 {
-    let value = cut(value, bytes);
-    if signed && sign(value, bytes) { value | !mask(bytes) } else { value }
 }
 
 fn result(op: Op, a: u64, b: u64, bytes: u8) -> u64 {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::time::Instant;
 
-use super::instruction::{Flow, Instruction, Kind, Memory, Op, Order, Registers, Source};
+use super::instruction::{Flow, Instruction, Kind, Memory, Op, Order, Part, Registers, Source};
 use super::{aarch64, x86_64};
 
 /// Bytes of code read before and after an address.
@@ -298,7 +298,7 @@ impl Listing {
             all.push((at, one));
             at = at.checked_add(one.length as u64)?;
         }
-        let stack = Registers::general(code.set.stack());
+        let stack = Registers::of(code.set.stack());
         (all.len() > here).then(|| Self { all, here, stack, lost: code.set.lost_in_calls() })
     }
 
@@ -455,7 +455,7 @@ impl Listing {
         let (_, before) = before.filter(|((_, call), _)| matches!(call.flow, Flow::Call(_)))?;
         let mut pushed = Some(0);
         for (_, one) in before.iter().rev().take(BACK) {
-            let wanted = Registers::general(register);
+            let wanted = Registers::of(register);
             match one.flow {
                 // This is the end of another function; the sampled one begins right after it.
                 Flow::Return | Flow::Jump(_) | Flow::Elsewhere => return Some(Origin::Argument(register)),
@@ -473,7 +473,7 @@ impl Listing {
             register = match (does.op, does.b) {
                 (Op::Take, Source::Constant(value)) => return Some(Origin::Constant(value)),
                 (Op::Xor, b) if does.a == b => return Some(Origin::Constant(0)),
-                (Op::Take, Source::Register { number, .. }) => number,
+                (Op::Take, Source::Register(Part { number, .. })) => number,
                 (Op::Take, Source::Loaded { .. }) => {
                     let at = one.memory?.at?;
                     let of_stack = at.registers() == self.stack && at.index.is_none();

@@ -1,8 +1,10 @@
 //! The properties of an instruction, on any architecture: its memory operand, the registers that it reads and sets, and
 //! its result if addresses may depend on it.
 
-/// A set of registers, one bit each: general-purpose registers from bit 0 by their encoded numbers, vector registers
-/// from bit 32, and the flags at bit 64.
+/// The number of the first vector register, after the general-purpose registers with their encoded numbers.
+pub(super) const VECTORS: u8 = 32;
+
+/// A set of registers, one bit each by their numbers, and the flags at bit 64.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Registers(u128);
 
@@ -10,14 +12,14 @@ impl Registers {
     /// The flags.
     pub(super) const FLAGS: Self = Self(1 << 64);
 
-    /// One general register; empty for a number that is not a register.
-    pub(super) fn general(number: u8) -> Self {
-        Self(if number < 32 { 1 << number } else { 0 })
+    /// One register; empty for a number that is not a register.
+    pub(super) fn of(number: u8) -> Self {
+        Self(if number < 64 { 1 << number } else { 0 })
     }
 
     /// One vector register.
     pub(super) fn vector(number: u8) -> Self {
-        Self(if number < 32 { 1 << (32 + number) } else { 0 })
+        Self::of(VECTORS.saturating_add(number))
     }
 
     /// The registers in either set.
@@ -140,7 +142,7 @@ pub(super) enum Kind {
 /// A memory operand of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Memory {
-    /// The operand's address; `None` if it depends on something that is not sampled: a segment, or a vector of addresses.
+    /// The operand's address; `None` if it depends on something that is not sampled: a segment, or part of an address.
     pub(super) at: Option<Operand>,
     pub(super) bytes: u8,
     pub(super) reads: bool,
@@ -197,13 +199,7 @@ pub(super) enum Op {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
     Constant(u64),
-    /// A register, reduced to this many bytes, optionally sign-extended, then shifted left.
-    Register {
-        number: u8,
-        bytes: u8,
-        signed: bool,
-        shift: u8,
-    },
+    Register(Part),
     /// The content of the instruction's memory operand.
     Loaded {
         bytes: u8,
@@ -216,7 +212,7 @@ pub(super) enum Source {
 impl Source {
     /// A full register of this many bytes.
     pub(super) fn register(number: u8, bytes: u8) -> Self {
-        Self::Register { number, bytes, signed: false, shift: 0 }
+        Self::Register(Part { bytes, ..Part::full(number, 0) })
     }
 }
 
@@ -229,12 +225,54 @@ pub(super) enum Target {
     Nothing,
 }
 
-/// An address: base + index × 2^shift + offset.
+/// A register, reduced to this many low bytes, optionally sign-extended, then shifted left. The low bytes of a vector register are its first
+/// element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) number: u8,
+    pub(super) bytes: u8,
+    pub(super) signed: bool,
+    pub(super) shift: u8,
+}
+
+impl Part {
+    /// A full register, shifted left.
+    pub(super) fn full(number: u8, shift: u8) -> Self {
+        Self { number, bytes: 8, signed: false, shift }
+    }
+
+    /// The value, with these registers; `None` if the register is unknown.
+    pub(super) fn value(self, register: impl Fn(u8) -> Option<u64>) -> Option<u64> {
+        Some(extend(register(self.number)?, self.bytes, self.signed).wrapping_shl(self.shift.into()))
+    }
+}
+
+/// The bits of this many low bytes.
+pub(super) fn mask(bytes: u8) -> u64 {
+    if bytes >= 8 { u64::MAX } else { (1 << (8 * bytes)) - 1 }
+}
+
+/// The lowest bytes of a number.
+pub(super) fn cut(value: u64, bytes: u8) -> u64 {
+    value & mask(bytes)
+}
+
+/// The highest bit of a number of this many bytes.
+pub(super) fn sign(value: u64, bytes: u8) -> bool {
+    value >> (8 * bytes.clamp(1, 8) - 1) & 1 == 1
+}
+
+/// The lowest bytes of a number, optionally sign-extended.
+pub(super) fn extend(value: u64, bytes: u8, signed: bool) -> u64 {
+    let value = cut(value, bytes);
+    if signed && sign(value, bytes) { value | !mask(bytes) } else { value }
+}
+
+/// An address: base + index + offset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Operand {
     pub(super) base: Place,
-    /// A register and its shift.
-    pub(super) index: Option<(u8, u8)>,
+    pub(super) index: Option<Part>,
     pub(super) offset: i64,
 }
 
@@ -257,7 +295,7 @@ impl Operand {
             Place::Next => end,
         };
         let index = match self.index {
-            Some((name, shift)) => register(name)?.wrapping_shl(shift.into()),
+            Some(index) => index.value(register)?,
             None => 0,
         };
         Some(base.wrapping_add(index).wrapping_add_signed(self.offset))
@@ -266,9 +304,9 @@ impl Operand {
     /// The registers used in the address.
     pub(super) fn registers(&self) -> Registers {
         let base = match self.base {
-            Place::Register(number) => Registers::general(number),
+            Place::Register(number) => Registers::of(number),
             _ => Registers::default(),
         };
-        base.and(self.index.map(|(number, _)| Registers::general(number)).unwrap_or_default())
+        base.and(self.index.map(|index| Registers::of(index.number)).unwrap_or_default())
     }
 }

@@ -92,7 +92,7 @@ pub(super) fn see(
     let stack = register(sample, site.stack()).unwrap_or(0);
     // Whether an address is on the stack: it must be relative to the stack pointer or frame pointer and close to the
     // stack pointer, because other memory may directly follow a thread's stack.
-    let frames = Registers::general(site.stack()).and(Registers::general(site.frame()));
+    let frames = Registers::of(site.stack()).and(Registers::of(site.frame()));
     let is_near = |load: &Load, address: u64| {
         let of_frame = load.memory.at.is_some_and(|at| at.registers().meets(frames));
         of_frame && (stack.saturating_sub(STACK_BELOW)..stack.saturating_add(STACK_ABOVE)).contains(&address)

@@ -8,8 +8,8 @@ use iced_x86::{
 };
 
 use super::instruction::{
-    Condition, Flow, Instruction, Kind, Memory, Op, Operand, Operation, Order, Place, Registers, Source,
-    Target, Test,
+    Condition, Flow, Instruction, Kind, Memory, Op, Operand, Operation, Order, Part, Place, Registers,
+    Source, Target, Test, VECTORS,
 };
 
 pub(super) const RAX: u8 = 0;
@@ -22,11 +22,7 @@ pub(super) const LONGEST: usize = 15;
 
 /// Registers that a function may change (System V ABI, AMD64, 3.2.1): RAX, RCX, RDX, RSI, RDI, R8 to R11.
 pub(super) fn lost_in_calls() -> Registers {
-    [0, 1, 2, 6, 7, 8, 9, 10, 11]
-        .map(Registers::general)
-        .into_iter()
-        .collect::<Registers>()
-        .and(Registers::FLAGS)
+    [0, 1, 2, 6, 7, 8, 9, 10, 11].map(Registers::of).into_iter().collect::<Registers>().and(Registers::FLAGS)
 }
 
 thread_local! {
@@ -98,11 +94,7 @@ fn general(register: Register) -> Option<u8> {
 }
 
 fn number(register: Register) -> Registers {
-    match general(register) {
-        Some(number) => Registers::general(number),
-        None if register.is_vector_register() => Registers::vector(register.number() as u8),
-        None => Registers::default(),
-    }
+    part(register.full_register()).map(|(number, _)| Registers::of(number)).unwrap_or_default()
 }
 
 /// The memory that an instruction accesses, if any.
@@ -135,12 +127,12 @@ fn memory(one: &iced_x86::Instruction, access: impl Fn(u32) -> OpAccess) -> Opti
     Some(Memory { at: operand(one), bytes, reads: is_read(access), writes: is_written(access), order })
 }
 
-/// The address of an instruction's operand; `None` if the address depends on something that is not sampled: a segment, a
-/// vector, part of a register.
+/// The address of an instruction's operand, for a gather that of its first element; `None` if the address depends on something that is not
+/// sampled: a segment or part of a register.
 fn operand(one: &iced_x86::Instruction) -> Option<Operand> {
     let (base, index) = (one.memory_base(), one.memory_index());
     let is_half = base.is_gpr32() || index.is_gpr32() || base == Register::EIP;
-    if is_half || one.is_vsib() || matches!(one.segment_prefix(), Register::FS | Register::GS) {
+    if is_half || matches!(one.segment_prefix(), Register::FS | Register::GS) {
         return None;
     }
     let offset = one.memory_displacement64() as i64;
@@ -148,7 +140,12 @@ fn operand(one: &iced_x86::Instruction) -> Option<Operand> {
         Register::RIP => (Place::Next, offset.wrapping_sub(one.len() as i64)),
         base => (general(base).map_or(Place::Nothing, Place::Register), offset),
     };
-    let index = general(index).map(|index| (index, one.memory_index_scale().trailing_zeros() as u8));
+    let index = part(index).map(|(number, _)| Part {
+        number,
+        bytes: if one.is_vsib32() { 4 } else { 8 },
+        signed: one.is_vsib32(),
+        shift: one.memory_index_scale().trailing_zeros() as u8,
+    });
     Some(Operand { base, index, offset })
 }
 
@@ -226,25 +223,26 @@ fn is_of_floats(one: &iced_x86::Instruction) -> bool {
         }
 }
 
-/// The number and width in bytes of a general register, unless it is a high byte such as AH.
+/// The number and width in bytes of a register, unless it is a high byte such as AH. Of a vector register, only the first eight bytes are
+/// known.
 fn part(register: Register) -> Option<(u8, u8)> {
+    if register.is_vector_register() {
+        return Some((VECTORS + register.number() as u8, 8));
+    }
     let high = matches!(register, Register::AH | Register::BH | Register::CH | Register::DH);
     Some((general(register).filter(|_| !high)?, register.size() as u8))
 }
 
-/// The number of bytes in an instruction's memory operand, at most eight.
-fn memory_bytes(one: &iced_x86::Instruction) -> Option<u8> {
-    u8::try_from(one.memory_size().size()).ok().filter(|bytes| *bytes <= 8)
-}
-
-/// The value of an operand.
-fn source(one: &iced_x86::Instruction, at: u32, signed: bool) -> Option<Source> {
+/// The value of an operand, reduced to at most this many bytes and optionally sign-extended.
+fn source(one: &iced_x86::Instruction, at: u32, (most, signed): (u8, bool)) -> Option<Source> {
     match one.op_kind(at) {
         OpKind::Register => {
             let (number, bytes) = part(one.op_register(at))?;
-            Some(Source::Register { number, bytes, signed, shift: 0 })
+            Some(Source::Register(Part { number, bytes: bytes.min(most), signed, shift: 0 }))
         }
-        OpKind::Memory => memory_bytes(one).map(|bytes| Source::Loaded { bytes, signed }),
+        OpKind::Memory => {
+            Some(Source::Loaded { bytes: one.memory_size().size().min(most.into()) as u8, signed })
+        }
         _ => one.try_immediate(at).ok().map(Source::Constant),
     }
 }
@@ -253,47 +251,73 @@ fn source(one: &iced_x86::Instruction, at: u32, signed: bool) -> Option<Source> 
 fn target(one: &iced_x86::Instruction) -> Option<(Target, u8)> {
     match one.op0_kind() {
         OpKind::Register => part(one.op0_register()).map(|(number, bytes)| (Target::Register(number), bytes)),
-        OpKind::Memory => memory_bytes(one).map(|bytes| (Target::Stored, bytes)),
+        OpKind::Memory if one.memory_size().size() <= 8 => {
+            Some((Target::Stored, one.memory_size().size() as u8))
+        }
         _ => None,
     }
 }
 
-/// The operation by which an instruction computes its result from general-purpose registers and memory; `None` if addresses are not
-/// computed with such operations.
+/// Instructions that copy, extend or repeat a value. Of vectors, only the first element counts.
+const MOVES: &[Mnemonic] = {
+    use Mnemonic::*;
+    &[
+        Mov, Movzx, Movsx, Movsxd, Movd, Movq, Vmovd, Vmovq, Movdqa, Movdqu, Movaps, Movups, Movapd, Movupd,
+        Lddqu, Vmovdqa, Vmovdqu, Vmovaps, Vmovups, Vmovapd, Vmovupd, Vlddqu, Vmovdqa32, Vmovdqa64, Vmovdqu8,
+        Vmovdqu16, Vmovdqu32, Vmovdqu64, Pmovsxdq, Vpmovsxdq, Pmovzxdq, Vpmovzxdq, Pmovzxwd, Vpmovzxwd,
+        Pmovzxbd, Vpmovzxbd, Vpgatherdd, Vpgatherdq, Vpgatherqd, Vpgatherqq,
+    ]
+};
+
+/// The operation by which an instruction computes its result; `None` if addresses are not computed with such operations. Vectors are the indexes of
+/// gathers: their first elements are computed, correctly in the bytes that a gather uses.
 fn operation(one: &iced_x86::Instruction) -> Option<Operation> {
     use Mnemonic as M;
     let nothing = Source::Constant(0);
-    let signed = matches!(one.mnemonic(), M::Movsx | M::Movsxd);
+    // The bytes of a source that count, and whether they are sign-extended.
+    let of = match one.mnemonic() {
+        M::Movsx | M::Movsxd => (8, true),
+        M::Pmovsxdq | M::Vpmovsxdq => (4, true),
+        M::Pmovzxdq | M::Vpmovzxdq | M::Psrld | M::Vpsrld => (4, false),
+        M::Pmovzxwd | M::Vpmovzxwd => (2, false),
+        M::Pmovzxbd | M::Vpmovzxbd => (1, false),
+        _ => (8, false),
+    };
     let (to, bytes) = match one.mnemonic() {
         M::Cdqe => (Target::Register(RAX), 8),
         M::Push => (Target::Register(RSP), 8),
         M::Cmp | M::Test => (Target::Nothing, target(one)?.1),
         _ => target(one)?,
     };
-    let first = || source(one, 0, false);
+    let first = || source(one, 0, (8, false));
     // If there are three operands, the first is only a target.
-    let before_last = || source(one, one.op_count().checked_sub(2)?, false);
-    let last = || source(one, one.op_count().checked_sub(1)?, signed);
+    let before_last = || source(one, one.op_count().checked_sub(2)?, (of.0, false));
+    // The last operand of some gathers is a mask.
+    let last = || source(one, if one.is_vsib() { 1 } else { one.op_count().checked_sub(1)? }, of);
     let (op, a, b) = match one.mnemonic() {
-        M::Mov | M::Movzx | M::Movsx | M::Movsxd => (Op::Take, nothing, last()?),
+        M::Vpbroadcastd | M::Vpbroadcastq => (Op::Take, nothing, last()?),
+        mnemonic if MOVES.contains(&mnemonic) => (Op::Take, nothing, last()?),
         M::Lea => (Op::Take, nothing, Source::Address(operand(one)?)),
         M::Inc => (Op::Add, first()?, Source::Constant(1)),
         M::Dec => (Op::Sub, first()?, Source::Constant(1)),
         M::Neg => (Op::Sub, nothing, first()?),
         M::Not => (Op::Xor, first()?, Source::Constant(u64::MAX)),
-        M::Cdqe => (Op::Take, nothing, Source::Register { number: RAX, bytes: 4, signed: true, shift: 0 }),
-        M::Push => (Op::Push, nothing, source(one, 0, true)?),
+        M::Cdqe => {
+            (Op::Take, nothing, Source::Register(Part { bytes: 4, signed: true, ..Part::full(RAX, 0) }))
+        }
+        M::Push => (Op::Push, nothing, source(one, 0, (8, true))?),
         M::Pop => (Op::Pop, nothing, nothing),
         other => {
             let op = match other {
-                M::Add => Op::Add,
+                M::Add | M::Xadd | M::Paddd | M::Vpaddd | M::Paddq | M::Vpaddq => Op::Add,
                 M::Sub | M::Cmp => Op::Sub,
-                M::And | M::Test => Op::And,
+                M::And | M::Test | M::Pand | M::Vpand | M::Vpandd | M::Vpandq => Op::And,
                 M::Or => Op::Or,
-                M::Xor => Op::Xor,
-                M::Shl | M::Sal | M::Shlx => Op::Left,
-                M::Shr | M::Shrx => Op::Right,
+                M::Xor | M::Pxor | M::Vpxor | M::Vpxord | M::Vpxorq => Op::Xor,
+                M::Shl | M::Sal | M::Shlx | M::Pslld | M::Vpslld | M::Psllq | M::Vpsllq => Op::Left,
+                M::Shr | M::Shrx | M::Psrld | M::Vpsrld | M::Psrlq | M::Vpsrlq => Op::Right,
                 M::Sar | M::Sarx => Op::RightSigned,
+                M::Pmulld | M::Vpmulld => Op::Multiply,
                 M::Imul if one.op_count() > 1 => Op::Multiply,
                 _ if is_conditional_move(one) => Op::Select(condition(one.condition_code())),
                 _ => return None,
