@@ -67,6 +67,13 @@ foreign() {
 
 foreign_cargo() { foreign cargo "$1" --target aarch64-unknown-linux-gnu "${@:2}"; }
 
+# The packages whose programs and tests run on aarch64. All steps select the same packages, because others would select other features of
+# the dependencies, and everything would be compiled again.
+FOREIGN=(-p linespeed -p linespeed-kernels -p linespeed-os -p linespeed-overhead)
+
+# Builds the programs and examples for aarch64.
+foreign_programs() { foreign_cargo build "${FOREIGN[@]}" --bins --examples; }
+
 as_root() {
     if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
 }
@@ -184,7 +191,7 @@ step_bench() {
 step_counts() {
     # Built first, because the test runs the example under valgrind.
     native_programs && cargo test --workspace --test counts &&
-        foreign_cargo build -p linespeed-kernels --example count &&
+        foreign_programs &&
         LINESPEED_COUNT_AARCH64=$foreign/examples/count cargo test --workspace --test counts -- \
             --ignored --exact --nocapture qemu::qemu_counts_as_many_aarch64_instructions_as_are_declared
 }
@@ -197,7 +204,7 @@ step_emulated() {
         return
     fi
     # Only the crates with aarch64 instructions; the step `smoke` builds the rest.
-    foreign_cargo test -p linespeed-kernels -p linespeed-os --no-fail-fast
+    foreign_cargo test "${FOREIGN[@]}" --lib --test bc --test openssl --test streams --test counts --no-fail-fast
 }
 
 step_tools() {
@@ -240,7 +247,7 @@ step_packages() {
 }
 
 step_smoke() {
-    native_programs && foreign_cargo build || return 1
+    native_programs && foreign_programs || return 1
     local program=$foreign/linespeed tree=$work/tree
     file_is_static "$program" || return 1
     mkdir -p "$tree" && tar xjf crates/machine/tests/machines/128arm-2pa2n8cluster4co.tar.bz2 -C "$tree" || return 1
@@ -256,7 +263,7 @@ step_smoke() {
 
 # Builds the lab, and the programs that build and test the kernel module.
 module_programs() {
-    native_programs && foreign_cargo build && foreign_cargo build -p linespeed-overhead --example kernel_module
+    native_programs && foreign_programs
 }
 
 step_module() {
@@ -267,7 +274,7 @@ step_module() {
 }
 
 step_lab() {
-    module_programs && foreign_cargo build -p linespeed-overhead --example guest --example full_guest || return 1
+    module_programs || return 1
     with_newest_packages "$native/lab" kernel || return 1
     if [ -n "$everything" ]; then
         "$native/lab" all
