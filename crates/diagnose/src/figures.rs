@@ -180,10 +180,11 @@ pub(crate) fn has_labels(measurement: &Measurement, words: &[(Label, &str)]) -> 
     words.iter().all(|(key, word)| measurement.labels.word(*key) == Some(word))
 }
 
-/// The hottest sensor and its temperature.
-pub(crate) fn find_hottest(snapshot: &Snapshot) -> Option<(&str, String)> {
+/// The highest temperature of a snapshot, `before` or `after`.
+pub(crate) fn cite_hottest(snapshot: &Snapshot, when: &str) -> Option<Evidence> {
     let (sensor, celsius) = snapshot.temperatures.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
-    Some((sensor, format!("{celsius:.0} °C")))
+    let says = text!("hottest sensor: {temperature}", temperature = format!("{celsius:.0} °C"));
+    Some(cite_fact(says, format!("conditions.{when}.temperatures.{sensor}")))
 }
 
 /// The measurement with the median value; `None` if there are no measurements.

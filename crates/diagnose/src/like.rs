@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use record::diagnosis::Position;
 use record::machine::Cpu;
-use record::{Label, Measurement, Record, Text, metrics};
+use record::{Label, Machine, Measurement, Record, Text, metrics};
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 
-use crate::cores::{self, Range};
+use crate::cores::{self, Core, Range};
 use crate::cpu_accounting::disturbance;
 use crate::figures::{has_labels, median, middle, spread};
 use crate::record_index::RecordIndex;
-use crate::resources::{self, Walk, beyond, memory_pages, triad_and_read, wake_up};
+use crate::resources::{self, Walk, beyond, memory_pages, triad_and_read, triad_threads, wake_up};
 use crate::tables::rows;
 
 /// A record's results compared with those of its peers.
@@ -72,7 +72,7 @@ pub(crate) fn title(what: &str) -> &'static str {
 
 /// A result and its interval.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+pub(crate) struct Seen {
     value: f64,
     between: (f64, f64),
     unit: &'static str,
@@ -91,7 +91,7 @@ impl Seen {
         Self { value: m.value(), between: spread(&m.summary), unit, sure: m.doubt.is_none(), method }
     }
 
-    fn exact(value: f64, unit: &'static str) -> Self {
+    pub(crate) fn exact(value: f64, unit: &'static str) -> Self {
         Self { value, between: (value, value), unit, sure: true, method: "" }
     }
 }
@@ -197,94 +197,103 @@ fn pairs(index: &RecordIndex) -> BTreeMap<&'static str, Vec<f64>> {
     found
 }
 
+/// The results of the published machines of a design, each with its name: of guests for a guest.
+pub(crate) type Others<'a> = Vec<(&'a str, BTreeMap<&'static str, Seen>)>;
+
+/// Whether another machine has a processor of this design.
+fn is_of(core: Option<&Core>, other: &Record) -> bool {
+    cores::of_machine(&other.machine).zip(core).is_some_and(|(other, own)| other.id == own.id)
+}
+
+/// Selects the published machines that are similar to a machine of this design.
+pub(crate) fn others<'a>(core: Option<&Core>, guest: bool, published: &'a [(String, Record)]) -> Others<'a> {
+    let alike =
+        published.iter().filter(|(_, other)| is_of(core, other) && other.machine.is_virtual() == guest);
+    alike.map(|(name, other)| (name.as_str(), figures(&RecordIndex::new(other)))).collect()
+}
+
+/// Judges a result, of a record or of a line of text, by the same range as the headlines. The results of published machines are the range
+/// only if there is no other; they do not extend another one. `threads` is the number of threads of the triad, if it is known.
+pub(crate) fn judge(
+    machine: &Machine,
+    core: Option<&'static Core>,
+    threads: Option<u64>,
+    others: &Others,
+    (what, seen): (&str, &Seen),
+) -> Row {
+    let guest = machine.is_virtual();
+    let known = resources::published(machine, core, what, threads);
+    let known = known.filter(|range| range.unit == seen.unit);
+    let mut range = known.clone();
+    // The all-core bandwidth of a different machine is not a valid range for this one.
+    let comparable = match what {
+        "stream.triad" | "mem.read_peak" | "clock.one_core" | "clock.all_core" => &[],
+        _ => others.as_slice(),
+    };
+    for (name, other) in comparable {
+        let own = other.get(what).filter(|own| own.sure && own.unit == seen.unit);
+        let Some(&Seen { value, unit, .. }) = own else { continue };
+        if known.as_ref().is_some_and(|known| !(known.low..=known.high).contains(&value)) {
+            continue;
+        }
+        let of = || core.map_or_else(String::new, |core| core.name.clone());
+        let new = || Range { low: value, high: value, unit, sources: Vec::new(), of: of(), guest };
+        let range = range.get_or_insert_with(new);
+        (range.low, range.high) = (range.low.min(value), range.high.max(value));
+        range.sources.push((*name).to_owned());
+    }
+    Row {
+        what: format!("{}{}", title(what), seen.method),
+        value: seen.value,
+        unit: seen.unit,
+        position: known.as_ref().or(range.as_ref()).map(|range| range.position(seen.between)),
+        // The latency of a cache in cycles is the same in a guest.
+        of_bare_metal: range.as_ref().is_some_and(|r| guest && !r.guest && seen.unit != "cycles"),
+        range: range.as_ref().map(|range| (range.low, range.high)),
+        of: range.as_ref().map(|range| range.of.clone()),
+        sources: range.map(|range| range.sources).unwrap_or_default(),
+        unreliable: !seen.sure,
+        percentile: None,
+    }
+}
+
 /// A record's results compared with published results of its peers. `published` contains records of published machines with their names;
 /// only machines of the same design are used. `among` contains other records; only records of similar machines are used.
 pub fn like(record: &Record, published: &[(String, Record)], among: Option<&[Record]>) -> Like {
     let index = &RecordIndex::new(record);
-    let core = cores::of_machine(&record.machine);
-    let is_alike = |other: &Record| match core {
-        Some(core) => cores::of_machine(&other.machine).is_some_and(|own| own.id == core.id),
-        None => {
-            let name = &record.machine.processor.model_name;
-            name.is_some() && other.machine.processor.model_name == *name
-        }
+    let (machine, core) = (&record.machine, cores::of_machine(&record.machine));
+    let name = &machine.processor.model_name;
+    let is_alike = |other: &&Record| match core {
+        Some(_) => is_of(core, other),
+        None => name.is_some() && other.machine.processor.model_name == *name,
     };
     let seen = |other: &Record| figures(&RecordIndex::new(other));
-    let published = published.iter().filter(|(_, other)| core.is_some() && is_alike(other));
-    let published: Vec<_> = published
-        .filter(|(_, other)| other.machine.is_virtual() == record.machine.is_virtual())
-        .map(|(name, other)| (name, seen(other)))
-        .collect();
-    let among: Option<Vec<_>> = among.map(|all| all.iter().filter(|o| is_alike(o)).map(seen).collect());
+    let among: Option<Vec<_>> = among.map(|all| all.iter().filter(is_alike).map(seen).collect());
     let own = figures(index);
     let disturbed = disturbance(record);
-    let row = |(what, title): (&'static str, &str)| {
+    let others = others(core, machine.is_virtual(), published);
+    let row = |(what, _): (&'static str, &str)| {
         let figure = own.get(what)?;
-        let mut range = resources::published(index, core, what).filter(|range| range.unit == figure.unit);
-        for (name, other) in &published {
-            // The all-core bandwidth of a different machine is not a valid range for this one.
-            let comparable =
-                !matches!(what, "stream.triad" | "mem.read_peak" | "clock.one_core" | "clock.all_core");
-            let Some(seen) =
-                other.get(what).filter(|seen| comparable && seen.sure && seen.unit == figure.unit)
-            else {
-                continue;
-            };
-            let range = range.get_or_insert_with(|| Range {
-                low: seen.value,
-                high: seen.value,
-                unit: seen.unit,
-                sources: Vec::new(),
-                of: core.map_or_else(String::new, |core| core.name.clone()),
-                guest: record.machine.is_virtual(),
-            });
-            (range.low, range.high) = (range.low.min(seen.value), range.high.max(seen.value));
-            range.sources.push((*name).clone());
-        }
         let percentile = among.as_ref().and_then(|all| {
             let others: Vec<f64> = all.iter().filter_map(|other| Some(other.get(what)?.value)).collect();
             let below = others.iter().filter(|other| **other < figure.value).count() as f64;
             let equal = others.iter().filter(|other| **other == figure.value).count() as f64;
             (!others.is_empty()).then(|| (below + equal / 2.0) / others.len() as f64)
         });
-        let position = range.as_ref().map(|range| range.position(figure.between));
-        let title = format!("{title}{}", figure.method);
-        Some(Row {
-            percentile,
-            unreliable: !figure.sure,
-            position: match disturbed.is_some() {
-                true => Some(Position::NotRepresentative),
-                false if !figure.sure => None,
-                false => position.or(core.is_none().then_some(Position::UnknownMachine)),
-            },
-            ..Row::new(&title, figure.value, figure.unit, range, record.machine.is_virtual())
-        })
+        let judged = judge(machine, core, triad_threads(index), &others, (what, figure));
+        let position = match disturbed.is_some() {
+            true => Some(Position::NotRepresentative),
+            false if !figure.sure => None,
+            false => judged.position.or(core.is_none().then_some(Position::UnknownMachine)),
+        };
+        Some(Row { percentile, position, ..judged })
     };
     Like {
         design: core.map(|core| core.name.clone()),
-        guest: record.machine.is_virtual(),
+        guest: machine.is_virtual(),
         among: among.as_ref().map(Vec::len),
         figures: quantities().filter_map(row).collect(),
         disturbed,
-    }
-}
-
-impl Row {
-    /// Creates a row for a result and its published range.
-    pub(crate) fn new(what: &str, value: f64, unit: &'static str, range: Option<Range>, guest: bool) -> Self {
-        Self {
-            what: what.to_owned(),
-            value,
-            unit,
-            position: range.as_ref().map(|range| range.position((value, value))),
-            // The latency of a cache in cycles is the same in a guest.
-            of_bare_metal: range.as_ref().is_some_and(|range| guest && !range.guest && unit != "cycles"),
-            range: range.as_ref().map(|range| (range.low, range.high)),
-            of: range.as_ref().map(|range| range.of.clone()),
-            sources: range.map(|range| range.sources).unwrap_or_default(),
-            unreliable: false,
-            percentile: None,
-        }
     }
 }
 

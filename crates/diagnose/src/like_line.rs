@@ -1,11 +1,11 @@
 //! One result in free text, compared with its peers: `MLC idle latency 142 ns on EPYC 9554`.
 
 use record::text::Value;
-use record::{Machine, Text, metrics, text};
+use record::{Machine, Record, Text, metrics, text};
 use regex_lite::{Captures, Regex, RegexBuilder};
 
-use crate::cores::{self, Core, Range, range_of, unit_of};
-use crate::like::{LIKE, Like, Row, title};
+use crate::cores::{self, unit_of};
+use crate::like::{LIKE, Like, Seen, judge, others};
 use crate::tables::rows;
 
 fn expression(text: &str) -> Option<Regex> {
@@ -26,8 +26,9 @@ fn read(figure: &Captures) -> Option<(f64, &'static str)> {
     Some((number * factor, unit))
 }
 
-/// Compares the result in a line with its peers, or returns the reason if the line contains too little information.
-pub fn like_line(line: &str) -> Result<Like, Text> {
+/// Compares the result in a line with its peers, or returns the reason if the line contains too little information. All-CPU bandwidths are
+/// those of the number of sockets named in the line, or of one socket if the line names none.
+pub fn like_line(line: &str, published: &[(String, Record)]) -> Result<Like, Text> {
     let line = line.trim();
     let rest = pattern("clock-in-name").map_or(line.into(), |in_name| in_name.replace_all(line, ""));
     let figure = pattern("figure");
@@ -70,13 +71,18 @@ pub fn like_line(line: &str) -> Result<Like, Text> {
         ));
     };
     let says = |name: &str| pattern(name).is_some_and(|words| words.is_match(line));
-    let known = [("eight-sockets", 8.0), ("four-sockets", 4.0), ("two-sockets", 2.0)];
-    let sockets = known.into_iter().find(|(name, _)| says(name)).map_or(1.0, |(_, sockets)| sockets);
-    let is_guest = says("guest");
-    let range = published(core, quantity, line, is_guest, sockets);
-    let quantity = if *quantity == "clock.max_turbo" { "clock.one_core" } else { quantity };
-    let title = if quantity == "clock.base" { "base clock" } else { title(quantity) };
-    let row = Row::new(title, value, unit, range, is_guest);
+    let known = [("eight-sockets", 8), ("four-sockets", 4), ("two-sockets", 2)];
+    let sockets = known.into_iter().find(|(name, _)| says(name)).map_or(1, |(_, sockets)| sockets);
+    let is_guest = says("guest") && !says("bare-metal");
+    let mut machine = Machine::default();
+    machine.processor.model_name = Some(line.to_owned());
+    machine.virtualization.hypervisor = is_guest.then(|| "unknown".to_owned());
+    machine.counts.packages = Some(sockets);
+    let others = others(Some(core), is_guest, published);
+    let mut row = judge(&machine, Some(core), None, &others, (quantity, &Seen::exact(value, unit)));
+    // The range of one model is named after the model, not after the whole line.
+    let part = core.names.as_ref().and_then(|names| names.find(line));
+    row.of = row.of.map(|of| part.filter(|_| of == line).map_or(of, |part| part.as_str().to_owned()));
     Ok(Like { design: Some(core.name.clone()), guest: is_guest, figures: vec![row], ..Like::default() })
 }
 
@@ -91,31 +97,14 @@ fn could_be(value: f64, unit: &str) -> bool {
     metric.is_plausible(value)
 }
 
-/// The published range. All-CPU bandwidths are scaled to the number of sockets named in the line, or to one socket if
-/// the line names none.
-fn published(core: &Core, quantity: &str, line: &str, is_guest: bool, sockets: f64) -> Option<Range> {
-    let mut machine = Machine::default();
-    machine.processor.model_name = Some(line.to_owned());
-    machine.virtualization.hypervisor = is_guest.then(|| "unknown".to_owned());
-    let of_part = |quantity: &str| range_of(core, quantity, &machine);
-    match quantity {
-        // A guest has only a share of a socket's bandwidth.
-        "stream.triad" | "mem.read_peak" if is_guest => None,
-        "stream.triad" | "mem.read_peak" => Some(of_part(quantity)?.times(sockets)),
-        "clock.max_turbo" => of_part("clock.one_core").or_else(|| of_part(quantity)),
-        "clock.all_core" => of_part(quantity).or_else(|| {
-            let (base, boost) = (of_part("clock.base")?, of_part("clock.max_turbo")?);
-            Some(Range { low: base.low.min(boost.low), ..boost })
-        }),
-        _ => of_part(quantity),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use record::diagnosis::Position;
 
     use super::*;
+    use crate::like::{like, title};
+    use crate::samples::{add_curve, machine, measured};
+    use record::{Label, Labels};
 
     #[test]
     fn figures_of_public_posts_are_judged() {
@@ -149,9 +138,13 @@ mod tests {
                 "dram.latency_local",
                 Position::Normal,
             ),
+            ("single-threaded read bandwidth 6.1 GB/s on Xeon E5-2680 v4", "read.single_core", Position::Low),
+            ("idle latency 110 ns on 2P EPYC 9754", "dram.latency_local", Position::Normal),
+            ("single core turbo 2.1 GHz on Xeon Gold 6338", "clock.one_core", Position::Low),
+            ("L3 latency 50 cycles EPYC 7742", "l3.latency_cycles", Position::High),
             ("lat_mem_rd 101.3 ns on Hygon C86 7285", "dram.latency_local", Position::Normal),
         ] {
-            let like = like_line(line).unwrap_or_else(|why| panic!("{line}: {why}"));
+            let like = like_line(line, &[]).unwrap_or_else(|why| panic!("{line}: {why}"));
             let row = &like.figures[0];
             assert_eq!(row.what, title(what), "{line}: {row:?}");
             match row.range {
@@ -184,21 +177,79 @@ mod tests {
             ("idle latency 142 ns, EPYC 9554 against EPYC 7763", "line-no-processor"),
             ("", "line-no-figure"),
         ] {
-            let why = like_line(line).expect_err(line);
+            let why = like_line(line, &[]).expect_err(line);
             assert_eq!(why.code(), Some(code), "{line}: {why}");
         }
     }
 
     #[test]
+    fn bare_metal_of_a_cloud_is_no_guest() {
+        for (line, guest) in [
+            ("AWS c7i.metal-48xl Xeon Platinum 8488C idle latency 117 ns", false),
+            ("EC2 m5.metal Xeon Platinum 8259CL idle latency 85 ns", false),
+            ("OCI cloud BM.Standard.E4.128 EPYC 7J13 idle latency 117 ns", false),
+            ("Equinix m3.large.x86 EPYC 7502P idle latency 105 ns", false),
+            ("GCP c3-standard-192-metal Xeon Platinum 8481C idle latency 120 ns", false),
+            ("cloud instance ecs.ebmg7.32xlarge Xeon Platinum 8369B idle latency 92 ns", false),
+            ("AWS c7i.24xlarge Xeon Platinum 8488C idle latency 117 ns", true),
+            ("VM.Standard.E4.Flex VM EPYC 7J13 idle latency 117 ns", true),
+            ("gcp c3-standard-22 Xeon Platinum 8481C idle latency 120 ns", true),
+        ] {
+            let like = like_line(line, &[]).unwrap_or_else(|why| panic!("{line}: {why}"));
+            assert_eq!((like.guest, like.figures[0].of_bare_metal), (guest, guest), "{line}: {like:?}");
+        }
+    }
+
+    #[test]
+    fn a_range_of_one_model_is_named_after_the_model() {
+        let like = like_line("all-core 2.9 GHz on EPYC 9554 in our lab", &[]).unwrap();
+        assert_eq!(like.figures[0].of.as_deref(), Some("EPYC 9554"), "{like:?}");
+    }
+
+    /// One value has one judgement, whether a record or a line contains it.
+    #[test]
+    fn a_record_and_a_line_judge_alike() {
+        let name = "Xeon Platinum 8488C";
+        for guest in [false, true] {
+            let mut record = machine(2);
+            record.machine.processor.model_name = Some(format!("Intel(R) {name} CPU"));
+            record.machine.virtualization.hypervisor = Some(if guest { "kvm" } else { "none" }.to_owned());
+            record.machine.counts.packages = Some(1);
+            for (active, hz) in [("one", 2.47e9), ("all", 2.2e9)] {
+                let labels = [(Label::Cpu, "0"), (Label::Active, active), (Label::Vector, "scalar")];
+                let place =
+                    labels.into_iter().fold(Labels::new(), |all, (key, word)| all.with_label(key, word));
+                record.measurements.push(measured("core.clock", place, hz));
+            }
+            for page in ["4KiB", "2MiB"] {
+                add_curve(&mut record, page, &[(4 << 10, 1.0), (1 << 30, 212.0)]);
+            }
+            let own = like(&record, &[], None).figures;
+            let vm = if guest { "in a VM" } else { "" };
+            for (what, line) in [
+                ("clock, one core busy", format!("boost 2.47 GHz {name} {vm}")),
+                ("clock, all cores busy", format!("all cores 2.2 GHz {name} {vm}")),
+                ("memory latency, own node", format!("idle latency 212 ns {name} {vm}")),
+            ] {
+                let row =
+                    own.iter().find(|row| row.what.starts_with(what)).unwrap_or_else(|| panic!("{own:?}"));
+                let line = &like_line(&line, &[]).unwrap().figures[0];
+                assert!(line.position.is_some(), "{line:?}");
+                assert_eq!((line.position, line.range), (row.position, row.range), "{what} {guest}");
+            }
+        }
+    }
+
+    #[test]
     fn a_guest_stands_beside_bare_metal() {
-        let like = like_line("idle latency 150 ns in a KVM guest on EPYC 9554").unwrap();
+        let like = like_line("idle latency 150 ns in a KVM guest on EPYC 9554", &[]).unwrap();
         assert!(like.guest && like.figures[0].of_bare_metal, "{like:?}");
     }
 
     proptest::proptest! {
         #[test]
         fn no_line_panics(line in ".{0,200}") {
-            let _ = like_line(&line);
+            let _ = like_line(&line, &[]);
         }
     }
 }

@@ -65,7 +65,8 @@ fn hypervisor(root: &Root, architecture: &str) -> Option<String> {
         }
         return by_firmware.filter(|found| found != "none").or_else(|| Some("unknown".to_owned()));
     }
-    by_firmware
+    // Clouds give the same name to guests and to bare metal; on Arm, only a kernel that started at EL2, below no hypervisor, has KVM.
+    by_firmware.map(|name| if name == "kvm" && root.exists("/dev/kvm") { "none".to_owned() } else { name })
 }
 
 /// The hypervisor from the names in virtual firmware; `none` on a physical machine.
@@ -244,6 +245,20 @@ mod tests {
         assert_eq!(found(&dell, "x86_64").hypervisor.as_deref(), Some("none"));
         assert_eq!(found(&dmi("Huawei", "TaiShan 200"), "aarch64").hypervisor.as_deref(), Some("none"));
         assert_eq!(found(&dmi("Amazon EC2", "c6g.metal"), "aarch64").hypervisor.as_deref(), Some("none"));
+        let metal = dmi("Amazon EC2", "c5.metal").file("proc/cpuinfo", cpuinfo);
+        assert_eq!(found(&metal, "x86_64").hypervisor.as_deref(), Some("none"));
+        for (vendor, product) in [("Google", "Google Compute Engine"), ("Alibaba Cloud", "Alibaba Cloud ECS")]
+        {
+            let metal = dmi(vendor, product).file("dev/kvm", "");
+            assert_eq!(found(&metal, "aarch64").hypervisor.as_deref(), Some("none"), "{vendor}");
+            let metal = dmi(vendor, product).file("proc/cpuinfo", cpuinfo);
+            assert_eq!(found(&metal, "x86_64").hypervisor.as_deref(), Some("none"), "{vendor}");
+            assert_eq!(
+                found(&dmi(vendor, product), "aarch64").hypervisor.as_deref(),
+                Some("kvm"),
+                "{vendor}"
+            );
+        }
         // A Surface also has Microsoft as its vendor.
         assert_eq!(
             found(&dmi("Microsoft Corporation", "Surface Pro X"), "aarch64").hypervisor.as_deref(),

@@ -20,9 +20,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         .locate_cpus(&cpus_of(found.iter().map(|found| found.measured)))
         .cite(text!("CPU {cpu} runs at {worst} with all cores busy"), worst)
         .cite_all([against])
-        .cite_all(find_hottest(&case.record.conditions.before).map(|(sensor, hottest)| {
-            cite_fact(text!("hottest sensor {hottest}"), format!("conditions.before.temperatures.{sensor}"))
-        }));
+        .cite_all(cite_hottest(&case.record.conditions.before, "before"));
     let cause = cause(case, cpu, promised);
     let finding = if cause.is_set {
         finding.cite_all(cause.evidence).mend(cause.remedy)

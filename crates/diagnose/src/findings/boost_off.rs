@@ -1,4 +1,4 @@
-//! Disabled boost. It is reported here if no measured clock shows its cost.
+//! Disabled boost. It is reported here unless a measured clock shows its cost.
 
 use super::clock_cause::no_boost;
 use super::clock_limit;
@@ -13,13 +13,9 @@ use super::prelude::*;
 pub(super) const RULE: Rule = Rule { name: "boost-off", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
-    if case.record.machine.is_virtual() {
-        return None;
-    }
-    let mut cause = no_boost(&case.record.conditions.before)?;
-    if !clock_limit::RULE.findings(case).is_empty() {
-        return None;
-    }
+    let is_virtual = case.record.machine.is_virtual();
+    let off = no_boost(&case.record.conditions.before).filter(|_| !is_virtual);
+    let mut cause = off.filter(|cause| !clock_limit::names(case, cause))?;
     let processor = &case.record.machine.processor;
     let base = base_hz(case.record).map(|hz| hz as f64);
     let most = processor.max_hz.map(|hz| hz as f64);
@@ -35,15 +31,16 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let clocks = base.or(limit.map(|hz| hz as f64)).zip(most).filter(|_| best == 0.0);
     let loss = clocks.and_then(|(base, most)| Some((base, most, modelled(1.0 - base / most)?)));
     let finding = if let Some((base, most, loss)) = loss {
-        let (base, most) = (Value::Figure(base, "Hz"), Value::Figure(most, "Hz"));
-        let (base_says, from) = match is_base {
-            true => (text!("base clock {base}", base = base.clone()), "machine.processor.base_hz"),
-            false => (text!("limited to {base}", base = base.clone()), "conditions.before.clocks[].max_hz"),
+        let [base, most] = [base, most].map(|hz| Value::Figure(hz, "Hz"));
+        let what =
+            text!("boost is off: at most {base} instead of {most}", base = base.clone(), most = most.clone());
+        let (says, from) = match is_base {
+            true => (text!("base clock {base}"), "machine.processor.base_hz"),
+            false => (text!("limited to {base}"), "conditions.before.clocks[].max_hz"),
         };
-        let most_says = text!("maximum clock {most}", most = most.clone());
-        cause.evidence.push(cite_fact(base_says, from));
-        cause.evidence.push(cite_fact(most_says, "machine.processor.max_hz"));
-        RULE.report_model(loss, text!("boost is off: at most {base} instead of {most}"))
+        cause.evidence.push(cite_fact(says, from));
+        cause.evidence.push(cite_fact(text!("maximum clock {most}"), "machine.processor.max_hz"));
+        RULE.report_model(loss, what)
     } else {
         RULE.report_fact(Severity::Note, text!("boost is off, or this processor does not support it"))
     };

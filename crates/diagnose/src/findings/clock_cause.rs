@@ -63,7 +63,11 @@ pub(super) fn cause(case: &Case, cpu: u32, promised: f64) -> Cause {
         .or_else(|| decided_by_host(case, cpu))
         .or_else(|| on_battery(snapshot))
         .or_else(|| clock_holders::suspect(case))
-        .unwrap_or_else(unexplained)
+        .unwrap_or_else(|| Cause {
+            what: text!("not explained by any setting; likely heat, a power limit or other processes"),
+            remedy: remedies("clock unexplained"),
+            ..Cause::default()
+        })
 }
 
 fn decided_by_host(case: &Case, cpu: u32) -> Option<Cause> {
@@ -83,14 +87,6 @@ fn on_battery(snapshot: &Snapshot) -> Option<Cause> {
     snapshot.power_supply.as_deref().filter(|supply| *supply == "battery")?;
     let (what, says) = (text!("the machine runs on battery power"), text!("on battery"));
     Some(Cause::shown(what, says, "conditions.before.power_supply", remedies("clock battery")))
-}
-
-fn unexplained() -> Cause {
-    Cause {
-        what: text!("not explained by any setting; likely heat, a power limit or other processes"),
-        remedy: remedies("clock unexplained"),
-        ..Cause::default()
-    }
 }
 
 fn limited(setting: &Setting, promised: f64) -> Option<Cause> {
@@ -138,6 +134,14 @@ fn saving(setting: &Setting, _: f64) -> Option<Cause> {
     let what = text!("clock-cause-governor", "the governor is {governor}");
     let ways = setting.perform(governor, "scaling_governor", KnobName::Governor);
     Some(setting.explain(what, text!("governor {governor}"), "governor", ways))
+}
+
+/// A preference for saving energy that is not the default of a distribution.
+pub(super) fn preference(case: &Case) -> Option<Cause> {
+    let clocks = &case.record.conditions.before.clocks;
+    let saves = |epp: &str| matches!(epp, "power" | "balance_power");
+    let at = clocks.iter().position(|setting| setting.epp.as_deref().is_some_and(saves))?;
+    saving(&Setting { at, setting: &clocks[at], only: clocks.len() == 1 }, 0.0)
 }
 
 /// The energy-performance bias, from 0 (performance) to 15 (maximum power saving).

@@ -1,7 +1,8 @@
 //! Clock limits other than cpufreq settings: power limits, firmware limits, signals from the board, heat.
 
-use record::clock_holders::{ClockHolders, PowerLimit};
+use record::clock_holders::{ClockHolders, PowerLimit, UncoreClock};
 
+use super::clock_cause::preference;
 use super::clock_holders::{
     Cause, HOLDERS, Held, by_cooling, by_driver, by_processor, by_range, firmware_limit, power_limit,
 };
@@ -9,54 +10,46 @@ use super::clock_limit;
 use super::prelude::*;
 
 /// Power limits below the package's rating or below the limit in another interface, firmware limits, limits reported by the processor,
-/// and limits set by the kernel's thermal management or the firmware's power profile. If a measured clock is too low, `clock-limit` and
-/// `all-core-clock` report these limits as causes, with their cost.
+/// and limits set by the kernel's thermal management or the firmware's power profile. A limit that `clock-limit` reports with its cost is
+/// not repeated.
 pub(super) const RULE: Rule = Rule { name: "clock-held", find };
 
-const BY_PROCESSOR: Template = Template::new("processor-held", "the processor's clock is limited: {cause}");
-const BY_SETTING: Template = Template::new("setting-held", "the processor's clock is limited: {cause}");
-const BY_COOLING: Template = Template::new("cooling-held", "the processor's clock is limited: {cause}");
-
 fn find(case: &Case) -> Option<Vec<Finding>> {
-    if case.record.machine.is_virtual() {
-        return None;
-    }
     let holders = &case.record.conditions.before.clock_holders;
+    let holders = Some(holders).filter(|_| !case.record.machine.is_virtual())?;
     let mut findings = Vec::new();
 
     let report = |severity, what: Text, cause: Cause| {
         RULE.report_fact(severity, what).cite_all(cause.evidence).mend(cause.remedy).undo(cause.undo)
     };
-    if let Some(held) = power_limit(holders).filter(Held::is_lowered) {
-        let (cause, reached) = held.cause(case);
-        let PowerLimit { zone, interface, .. } = held.limit;
+    let power = power_limit(holders).filter(Held::is_lowered).map(|held| (held.cause(case), held));
+    if let Some((cause, held)) = power.filter(|(cause, _)| !clock_limit::names(case, cause)) {
+        let PowerLimit { zone, interface, window, .. } = held.limit;
         let [limit, allowed] = [held.limit.watts, held.allowed].map(|watts| Value::Figure(watts, "W"));
         let what = text!(
             "power-limited",
-            "the sustained power of {zone} is limited to {limit}; up to {allowed} is possible ({interface})"
+            "the sustained power of {zone} is limited to {limit}; up to {allowed} is possible ({interface}, {window})"
         );
-        findings.push(report(if reached { Severity::Warning } else { Severity::Note }, what, cause));
+        findings.push(report(if cause.is_set { Severity::Warning } else { Severity::Note }, what, cause));
     }
-    // If a measured clock is too low, another finding reports that clock with its cost, and with this limit as the cause.
-    let is_measured = !clock_limit::RULE.findings(case).is_empty();
-    if !is_measured {
-        let most = case.record.machine.processor.max_hz.map(|hz| hz as f64);
-        if let Some((most, (hz, cause))) = most.zip(firmware_limit(case, |_| true))
-            && let Some(loss) = modelled(1.0 - hz / most)
-        {
-            let [limit, most] = [hz, most].map(|hz| Value::Figure(hz, "Hz"));
-            let what = text!("firmware-limited", "the firmware limits the clock to {limit} (maximum {most})");
-            findings.push(RULE.report_model(loss, what).cite_all(cause.evidence).mend(cause.remedy));
-        }
-        let own = by_processor(case).map(|cause| (BY_PROCESSOR, cause));
-        let held = own.or_else(|| by_cooling(holders).map(|cause| (BY_COOLING, cause)));
-        let is_boosting = case.record.conditions.before.boost != Some(false);
-        let set = by_driver(holders).or_else(|| by_range(holders).filter(|_| is_boosting));
-        let set = set.map(|cause| (BY_SETTING, cause));
-        findings.extend(held.into_iter().chain(set).map(|(template, cause)| {
-            report(Severity::Warning, text!(template, cause = cause.what.clone()), cause)
-        }));
+    let most = case.record.machine.processor.max_hz.map(|hz| hz as f64);
+    if let Some((most, (hz, cause))) = most.zip(firmware_limit(case, |_| true))
+        && let Some(loss) = modelled(1.0 - hz / most).filter(|_| !clock_limit::names(case, &cause))
+    {
+        let [limit, most] = [hz, most].map(|hz| Value::Figure(hz, "Hz"));
+        let what = text!("firmware-limited", "the firmware limits the clock to {limit} (maximum {most})");
+        findings.push(RULE.report_model(loss, what).cite_all(cause.evidence).mend(cause.remedy));
     }
+    let held = by_processor(case).or_else(|| by_cooling(holders));
+    let is_boosting = case.record.conditions.before.boost != Some(false);
+    let set = by_driver(holders).or_else(|| by_range(holders).filter(|_| is_boosting));
+    for cause in held.into_iter().chain(set).filter(|cause| !clock_limit::names(case, cause)) {
+        let what =
+            text!("clock-held-by", "the processor's clock is limited: {cause}", cause = cause.what.clone());
+        findings.push(report(Severity::Warning, what, cause));
+    }
+    let preference = preference(case).filter(|_| case.clocks("scalar", "one").next().is_none());
+    findings.extend(preference.map(|cause| report(Severity::Note, cause.what.clone(), cause)));
     findings.extend(uncore_limit(holders));
     findings.extend(profile(holders));
     Some(findings)
@@ -64,10 +57,9 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 
 /// The clock of the mesh, the last-level cache and the memory controllers, if it is limited below the maximum set by the firmware at boot.
 fn uncore_limit(holders: &ClockHolders) -> Option<Finding> {
-    let ratio =
-        |clock: &record::clock_holders::UncoreClock| clock.max_hz as f64 / clock.initial_max_hz.max(1) as f64;
-    let (at, clock) =
-        holders.uncore.iter().enumerate().min_by(|(_, a), (_, b)| ratio(a).total_cmp(&ratio(b)))?;
+    let ratio = |clock: &UncoreClock| clock.max_hz as f64 / clock.initial_max_hz.max(1) as f64;
+    let clocks = holders.uncore.iter().enumerate();
+    let (at, clock) = clocks.min_by(|(_, a), (_, b)| ratio(a).total_cmp(&ratio(b)))?;
     (ratio(clock) < 1.0 - RESOLUTION).then_some(())?;
     let [limit, most] = [clock.max_hz, clock.initial_max_hz].map(|hz| Value::Figure(hz as f64, "Hz"));
     let domain = &clock.domain;
@@ -76,7 +68,6 @@ fn uncore_limit(holders: &ClockHolders) -> Option<Finding> {
             format!("/sys/devices/system/cpu/intel_uncore_frequency/{}/max_freq_khz", pasteable(domain)?);
         Some(Remedy::command(write_command(&(hz / 1000).to_string(), &path)))
     };
-
     let what = text!(
         "uncore-limited",
         "the uncore clock (mesh and memory controllers) is limited to {limit} (hardware maximum {most})"
@@ -105,7 +96,7 @@ mod tests {
     use crate::figures::share_of;
     use crate::findings::invariants::found;
     use crate::samples::{figure_in, machine, measured};
-    use record::clock_holders::{Cooling, HeldBy, HwpRange, UncoreClock};
+    use record::clock_holders::{Cooling, HeldBy, HwpRange};
     use record::conditions::ClockSetting;
     use record::{Labels, Record};
 
@@ -150,6 +141,38 @@ mod tests {
     }
 
     #[test]
+    fn a_short_limit_below_the_sustained_power_holds_the_clock() {
+        let short = |watts| PowerLimit {
+            window: "short_term".to_owned(),
+            limit_file: "/sys/class/powercap/intel-rapl:0/constraint_1_power_limit_uw".to_owned(),
+            ..limit("intel-rapl", watts, None)
+        };
+        for (long, watts, rated, allowed) in [
+            (28.0, 15.0, Some(28.0), Some(28.0)),
+            (28.0, 15.0, None, Some(28.0)),
+            // The rating counts if firmware reports no limit as thousands of watts.
+            (4095.0, 90.0, Some(125.0), Some(125.0)),
+            (4095.0, 253.0, Some(125.0), None),
+            (28.0, 28.0, Some(28.0), None),
+            (28.0, 51.0, Some(28.0), None),
+        ] {
+            let record = record_with(vec![limit("intel-rapl", long, rated), short(watts)]);
+            let all = found(&record, RULE);
+            let of = all.first().map(|one| [figure_in(&one.what, "limit"), figure_in(&one.what, "allowed")]);
+            assert_eq!(of, allowed.map(|allowed| [watts, allowed]), "{long} {watts} {rated:?}: {all:?}");
+            // The knob sets long windows.
+            let file = "constraint_1_power_limit_uw";
+            assert!(
+                all.iter().all(|one| one.remedy[0].sets.is_none() && one.undo[0].to_string().ends_with(file))
+            );
+        }
+        // The lowest limit of all is reported, once.
+        let record = record_with(vec![limit("intel-rapl", 15.0, Some(28.0)), short(20.0)]);
+        let all = found(&record, RULE);
+        assert_eq!((all.len(), figure_in(&all[0].what, "limit")), (1, 15.0), "{all:?}");
+    }
+
+    #[test]
     fn a_server_at_its_rated_power_and_what_is_not_rated_are_silence() {
         let server = |rated| record_with(vec![limit("intel-rapl", 250.0, rated)]);
         for rated in [Some(250.0), Some(1.0), Some(0.0), None, Some(1e9)] {
@@ -185,12 +208,12 @@ mod tests {
         record.conditions.before.clocks.clear();
         let findings = found(&record, RULE);
         let codes: Vec<_> = findings.iter().map(|finding| finding.what.code()).collect();
-        assert_eq!(codes, [Some("processor-held"), Some("uncore-limited"), Some("profile-saves")]);
+        assert_eq!(codes, [Some("clock-held-by"), Some("uncore-limited"), Some("profile-saves")]);
 
         let holders = &mut record.conditions.before.clock_holders;
         *holders = ClockHolders::default();
         holders.cooling = vec![Cooling { kind: "cpufreq-cpu0".to_owned(), step: 3, highest_step: 12 }];
-        assert_eq!(found(&record, RULE)[0].what.code(), Some("cooling-held"));
+        assert_eq!(found(&record, RULE)[0].what.code(), Some("clock-held-by"));
     }
 
     #[test]

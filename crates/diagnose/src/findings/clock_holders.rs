@@ -32,23 +32,33 @@ const AT_LIMIT: f64 = 0.95;
 /// Limits of two interfaces count as equal if their ratio is at least this.
 const ALIKE: f64 = 0.95;
 
-/// The long-term power limits of a package: the lowest one, which applies, and the highest possible one.
+/// The window of PL1, which limits the sustained power; the windows of PL2 and PL4 are shorter.
+pub(super) const LONG: &str = "long_term";
+
+/// A power limit of a package: the lowest one of its window, which applies, and the highest possible one.
 pub(super) struct Held<'a> {
     at: usize,
     pub limit: &'a PowerLimit,
-    /// The highest power that another interface allows or for which the package is rated, W.
+    /// The highest sustained power that another limit allows or for which the package is rated, W.
     pub allowed: f64,
 }
 
-/// The long-term limit of the most restricted package.
+/// The limit of the most restricted package. Limits of short windows hold the clock if they are below the sustained power.
 pub(super) fn power_limit(holders: &ClockHolders) -> Option<Held<'_>> {
-    let long = || holders.power_limits.iter().enumerate().filter(|(_, limit)| limit.window == "long_term");
-    let held = long().filter_map(|(at, limit)| {
-        let of_zone = || long().map(|(_, other)| other).filter(|other| other.zone == limit.zone);
-        let is_lowest = of_zone().all(|other| limit.watts <= other.watts);
-        // Implausible ratings are ignored: some firmware reports one watt, or thousands of watts.
-        let rated = of_zone().filter_map(|of| of.rated_watts).filter(|watts| (3.0..2000.0).contains(watts));
-        let allowed = of_zone().map(|other| other.watts).chain(rated).fold(0.0, f64::max);
+    let limits = || holders.power_limits.iter();
+    let held = limits().enumerate().filter_map(|(at, limit)| {
+        let of_zone = || limits().filter(|other| other.zone == limit.zone);
+        let long = || of_zone().filter(|other| other.window == LONG);
+        let is_lowest = of_zone().all(|of| of.window != limit.window || limit.watts <= of.watts);
+        // Implausible ratings are ignored: some firmware reports one watt, or thousands of watts, for no limit.
+        let is_plausible = |watts: &f64| (3.0..2000.0).contains(watts);
+        let rated = long().filter_map(|of| of.rated_watts).filter(is_plausible);
+        let watts = long().map(|other| other.watts);
+        let other = match limit.window == LONG {
+            true => watts.max_by(f64::total_cmp),
+            false => watts.filter(is_plausible).min_by(f64::total_cmp),
+        };
+        let allowed = other.into_iter().chain(rated).fold(0.0, f64::max);
         is_lowest.then_some(Held { at, limit, allowed })
     });
     held.min_by(|a, b| (a.limit.watts / a.allowed).total_cmp(&(b.limit.watts / b.allowed)))
@@ -65,9 +75,9 @@ fn most_drawn<'a>(case: &Case<'a>) -> Option<(&'a Measurement, f64)> {
 }
 
 impl Held<'_> {
-    /// Describes the limit as a cause, with the measured power, and returns whether the power reaches the limit.
-    pub(super) fn cause(&self, case: &Case) -> (Cause, bool) {
-        let PowerLimit { interface, watts, zone, limit_file, .. } = self.limit;
+    /// Describes the limit as a cause, with the measured power, which proves the cause if it reaches the limit.
+    pub(super) fn cause(&self, case: &Case) -> Cause {
+        let PowerLimit { interface, watts, zone, limit_file, window, .. } = self.limit;
         let limit = Value::Figure(*watts, "W");
         let mut evidence = vec![cite_fact(
             text!("{interface} limits {zone} to {limit}", limit = limit.clone()),
@@ -81,15 +91,16 @@ impl Held<'_> {
         if let Some(file) = pasteable_file(limit_file).filter(|_| self.is_lowered()) {
             let microwatts = |watts: f64| ((watts * 1e6).round() as u64).to_string();
             let raised = microwatts(self.allowed);
-            remedy.push(
-                Remedy::command(write_command(&raised, file))
-                    .sets(KnobValue::new(KnobName::PowerLimit, &*raised)),
-            );
+            let lift = Remedy::command(write_command(&raised, file));
+            remedy.push(match window == LONG {
+                true => lift.sets(KnobValue::new(KnobName::PowerLimit, &*raised)),
+                false => lift,
+            });
             undo.push(Remedy::command(write_command(&microwatts(*watts), file)));
         }
         remedy.extend(remedies("clock power-limit"));
         let what = text!("clock-cause-power-limit", "a power limit of {limit} ({interface})");
-        (Cause { what, evidence, remedy, undo, is_set: drawn.is_some() }, drawn.is_some())
+        Cause { what, evidence, remedy, undo, is_set: drawn.is_some() }
     }
 
     /// Whether the limit is below the highest possible one.
@@ -114,9 +125,7 @@ pub(super) fn cause(case: &Case, cpu: u32, promised: f64) -> Option<Cause> {
         .or_else(|| by_processor(case))
         .or_else(|| by_heat(case))
         .or_else(|| by_driver(holders))
-        .or_else(|| {
-            power_limit(holders).map(|held| held.cause(case)).filter(|(_, reached)| *reached).map(|(c, _)| c)
-        })
+        .or_else(|| power_limit(holders).map(|held| held.cause(case)).filter(|cause| cause.is_set))
         .or_else(|| by_cooling(holders))
 }
 
@@ -124,7 +133,7 @@ pub(super) fn cause(case: &Case, cpu: u32, promised: f64) -> Option<Cause> {
 /// the processor.
 pub(super) fn suspect(case: &Case) -> Option<Cause> {
     let holders = &case.record.conditions.before.clock_holders;
-    let lowered = power_limit(holders).filter(Held::is_lowered).map(|held| held.cause(case).0);
+    let lowered = power_limit(holders).filter(Held::is_lowered).map(|held| held.cause(case));
     lowered.or_else(|| by_range(holders)).or_else(|| {
         let held = *holders.held_before.first()?;
         let logged = held.to_string();

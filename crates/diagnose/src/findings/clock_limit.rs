@@ -1,9 +1,11 @@
 //! A single busy core that runs below its advertised clock because of a limit, disabled boost, a governor, an energy preference, heat or
 //! power.
 
+use record::conditions::ClockSetting;
 use record::machine::Cpu;
 
 use super::clock_cause::cause;
+use super::clock_holders::Cause;
 use super::prelude::*;
 use crate::cores;
 
@@ -47,6 +49,13 @@ fn advertised(case: &Case, cpu: Option<&Cpu>) -> Option<f64> {
     let machine = &case.record.machine;
     let own = cpu.and_then(|cpu| cpu.max_hz);
     own.or_else(|| of_every_core(machine, machine.processor.max_hz)).map(|hz| hz as f64)
+}
+
+/// Whether a finding of this rule reports this cause: both cite the same field of the record.
+pub(super) fn names(case: &Case, cause: &Cause) -> bool {
+    let field = |seen: &Evidence| seen.from.rsplit('.').next().map(str::to_owned);
+    let cites = |seen: &Evidence| cause.evidence.iter().any(|own| field(own) == field(seen));
+    RULE.findings(case).iter().flat_map(|finding| &finding.evidence).any(cites)
 }
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
@@ -98,25 +107,32 @@ fn are_equal_cores(case: &Case, highest: f64) -> bool {
         || may_be_equal && slow == 1 && fast > 3
 }
 
+/// The highest clock that a policy allows, Hz. The governor `powersave` selects the lowest clock, except if the processor chooses its own
+/// clocks.
+fn allowed_hz(setting: &ClockSetting) -> Option<u64> {
+    let chooses = |driver: &str| matches!(driver, "intel_pstate" | "amd-pstate-epp");
+    let is_lowest = setting.governor.as_deref() == Some("powersave")
+        && setting.driver.as_deref().is_some_and(|driver| !chooses(driver));
+    setting.min_hz.filter(|_| is_lowest).or(setting.max_hz)
+}
+
 /// Clock limits below the advertised clock or below the limit of other CPUs, if no clock was measured.
 ///
 /// The loss is modelled as 1 − limit ÷ advertised clock. If boost is off, drivers lower the limit to the base clock; disabled boost is a
 /// separate finding.
 pub(super) fn find_limited(case: &Case) -> Option<Finding> {
     let (machine, before) = (&case.record.machine, &case.record.conditions.before);
-    if machine.is_virtual() {
-        return None;
-    }
     let boosts = before.boost != Some(false);
     let measured = cpus_of(case.clocks("scalar", "one"));
-    let highest = before.clocks.iter().filter_map(|setting| setting.max_hz).max()? as f64;
+    let highest = before.clocks.iter().filter_map(|setting| setting.max_hz).max();
+    let highest = highest.filter(|_| !machine.is_virtual())? as f64;
     // Core types have separate limits, and the machine's highest clock is that of the fast cores.
     let are_alike = before.clocks.iter().all(|setting| setting.max_hz.is_none_or(|hz| hz as f64 == highest));
     let equal_cores = are_equal_cores(case, highest);
     let limits = before.clocks.iter().filter_map(|setting| {
         let is_unmeasured = |_: &u32| setting.cpus.iter().all(|cpu| !measured.contains(cpu));
         let cpu = setting.cpus.first().filter(is_unmeasured)?;
-        let limit = setting.max_hz? as f64;
+        let limit = allowed_hz(setting)? as f64;
         let known = machine.cpu(cpu);
         // Since Linux 5.11, acpi-cpufreq advertises the boost clock, but its highest limit is still the base clock, which includes
         // boost (acpi-cpufreq.c, acpi_cpufreq_cpu_init).
@@ -130,29 +146,33 @@ pub(super) fn find_limited(case: &Case) -> Option<Finding> {
         let own = if boosts { advertised(case, known).filter(|_| is_reported) } else { base };
         let is_below = limit < highest * if equal_cores { FAVORED } else { FAR_BELOW };
         let could_be = own.unwrap_or(if is_below { highest } else { limit });
-        Some((cpu, own.is_some(), could_be, &setting.cpus, modelled(1.0 - limit / could_be)?))
+        Some((cpu, own.is_some(), [limit, could_be], &setting.cpus, modelled(1.0 - limit / could_be)?))
     });
     let limits: Vec<_> = limits.collect();
-    let (cpu, is_own, could_be, _, loss) =
+    let (cpu, is_own, [limit, could_be], _, loss) =
         limits.iter().max_by(|a, b| share_of(&a.4).total_cmp(&share_of(&b.4)))?.clone();
-    let cause = cause(case, cpu, could_be);
-    let could_be = Value::Figure(could_be, "Hz");
+    // If boost is off, the limit is raised to the clock that is possible with boost.
+    let promised =
+        advertised(case, machine.cpu(cpu)).filter(|_| is_own).map_or(could_be, |hz| hz.max(could_be));
+    let cause = cause(case, cpu, promised);
+    let [limit, could_be] = [limit, could_be].map(|hz| Value::Figure(hz, "Hz"));
     let cpus: CpuList = limits.iter().flat_map(|limit| limit.3.iter()).collect();
-    let (says, from) = match is_own {
-        true if !boosts => (
-            text!("boost is off; the base clock is {could_be}", could_be = could_be.clone()),
-            hz_reported(case, cpu, "base_hz", |cpu| cpu.base_hz),
-        ),
-        true => (
-            text!("the advertised maximum is {could_be}", could_be = could_be.clone()),
-            hz_reported(case, cpu, "max_hz", |cpu| cpu.max_hz),
-        ),
-        false => (
-            text!("other CPUs can reach {could_be}", could_be = could_be.clone()),
-            "conditions.before.clocks[].max_hz".to_owned(),
-        ),
+    let what = text!(
+        "clock-limit-set",
+        "CPU {cpu} is limited to {limit} of {could_be}: {cause}",
+        could_be = could_be.clone(),
+        cause = cause.what
+    );
+    let says = match is_own {
+        true if !boosts => text!("boost is off; the base clock is {could_be}"),
+        true => text!("the advertised maximum is {could_be}"),
+        false => text!("other CPUs can reach {could_be}"),
     };
-    let what = text!("clock-limit-set", "a frequency limit keeps CPU {cpu} below {could_be}");
+    let from = match is_own {
+        true if !boosts => hz_reported(case, cpu, "base_hz", |cpu| cpu.base_hz),
+        true => hz_reported(case, cpu, "max_hz", |cpu| cpu.max_hz),
+        false => "conditions.before.clocks[].max_hz".to_owned(),
+    };
     let finding = RULE.report_model(loss, what).locate_cpus(&cpus).cite(says, from);
     Some(finding.cite_all(cause.evidence).mend(cause.remedy).undo(cause.undo))
 }
@@ -362,6 +382,57 @@ mod tests {
         record.conditions.before.clocks[0].min_hz = Some(1_600_000_000);
         let off = &found(&record, super::super::boost_off::RULE)[0];
         assert!((share_of(&off.loss) - 0.6).abs() < 1e-9, "{off:?}");
+    }
+
+    /// A record of a machine whose limit and boost were both changed needs both remedies.
+    #[test]
+    fn boost_and_other_causes_beside_a_limit_are_findings_of_their_own() {
+        use super::super::{boost_off, clock_held};
+        for measured in [false, true] {
+            let mut record = record_with(1.2e9);
+            if !measured {
+                record.measurements.clear();
+            }
+            record.machine.processor.base_hz = Some(2_000_000_000);
+            set(&mut record, "performance", 1_200_000_000);
+            record.conditions.before.boost = Some(false);
+            record.conditions.before.clock_holders.max_percent = Some(50);
+            let limit = &found(&record, RULE)[0];
+            assert!(limit.remedy[0].to_string().starts_with("echo 4000000 |"), "{limit:?}");
+            assert_eq!(found(&record, boost_off::RULE).len(), 1, "{measured}");
+            assert_eq!(found(&record, clock_held::RULE)[0].what.code(), Some("clock-held-by"), "{measured}");
+            // A cause that the clock's finding names is not repeated.
+            set(&mut record, "performance", 4_000_000_000);
+            assert_eq!(found(&record, clock_held::RULE).len(), usize::from(!measured));
+            record.conditions.before.clock_holders.max_percent = None;
+            assert_eq!(found(&record, boost_off::RULE).len(), usize::from(!measured));
+        }
+    }
+
+    #[test]
+    fn a_governor_that_selects_the_lowest_clock_is_a_limit() {
+        let mut record = record_with(4.0e9);
+        record.measurements.clear();
+        for (driver, share) in [
+            ("acpi-cpufreq", 0.8),
+            ("cppc_cpufreq", 0.8),
+            ("intel_cpufreq", 0.8),
+            ("amd-pstate", 0.8),
+            ("intel_pstate", 0.0),
+            ("amd-pstate-epp", 0.0),
+        ] {
+            record.machine.processor.base_hz = Some(3_000_000_000);
+            let setting = set(&mut record, "powersave", 4_000_000_000);
+            setting.min_hz = Some(800_000_000);
+            setting.driver = Some(driver.to_owned());
+            let all = found(&record, RULE);
+            assert!((all.first().map_or(0.0, |one| share_of(&one.loss)) - share).abs() < 1e-9, "{driver}");
+            let lifts = |one: &Finding| one.remedy[0].to_string().contains("performance | sudo tee");
+            assert!(
+                all.iter().all(|one| lifts(one) && cause_of(one) == Some("clock-cause-governor")),
+                "{all:?}"
+            );
+        }
     }
 
     #[test]

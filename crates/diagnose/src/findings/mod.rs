@@ -191,7 +191,6 @@ const CONDITIONS: &[Condition] = &[
     ("faults-in-log", kernel_log::has_faults),
     ("few-cpus", |case| !outlier_cores::is_many(case)),
     ("guest", |case| case.record.machine.is_virtual()),
-    ("imported", |case| case.record.import.is_some()),
     ("known-channels", |case| memory_channels::channels(&case.record.machine).is_some()),
     ("known-design", |case| cores::of_machine(&case.record.machine).is_some()),
     ("made-up-memory", |case| memory_channels::are_made_up(&case.record.machine)),

@@ -8,7 +8,7 @@ pub(super) const RULE: Rule = Rule { name: "throttled", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let conditions = &case.record.conditions;
-    if case.record.import.is_some() {
+    let Some(after) = conditions.after.as_ref().filter(|_| case.record.import.is_none()) else {
         let events = conditions.before.throttled.filter(|events| *events > 0)?;
         let what = text!("heat has throttled the CPU clock; events since boot: {events}");
         let says = text!("thermal throttling events since boot: {events}");
@@ -17,8 +17,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         let finding = RULE.report_fact_as(section, Severity::Note, what).mend_as(section);
         let finding = finding.cite(says, "conditions.before.throttled");
         return Some(vec![finding.cite_some(lasted, &format!("{HOLDERS}.heat_ms"), |lasted| lasted)]);
-    }
-    let after = conditions.after.as_ref()?;
+    };
     let times = after.throttled?.checked_sub(conditions.before.throttled?).filter(|times| *times > 0)?;
     let lasted = by_heat(case).map(|cause| cause.evidence);
     let section = if lasted.is_some() { "throttled timed" } else { RULE.name };
@@ -28,10 +27,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         .cite(text!("thermal throttling events during the run: {times}"), "conditions.after.throttled")
         .mend_as(section)
         .cite_all(lasted.unwrap_or_default())
-        .cite_all(find_hottest(after).map(|(sensor, temperature)| {
-            let from = format!("conditions.after.temperatures.{sensor}");
-            cite_fact(text!("hottest sensor: {temperature}"), from)
-        }));
+        .cite_all(cite_hottest(after, "after"));
     Some(vec![finding])
 }
 

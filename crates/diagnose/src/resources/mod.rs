@@ -19,7 +19,7 @@ pub(crate) use memory::{memory_pages, triad_and_read};
 pub use reached::beyond_caches;
 pub(crate) use reached::{MEMORY, Walk, beyond, last_cache, not_reached, walked};
 pub(crate) use repeatability::state_repeatability;
-pub(crate) use typical::{OutOfRange, judge, out_of_range, published, wake_up};
+pub(crate) use typical::{OutOfRange, judge, out_of_range, published, triad_threads, wake_up};
 pub(crate) use wake_up::{DEFAULT_SLACK_NS, wake_up_cpu};
 
 /// The clock with all cores busy.
@@ -118,8 +118,7 @@ fn core(index: &RecordIndex) -> Option<Headline> {
             (hz, CeilingSource::Parts, is)
         } else if let Some(boost) = boost().filter(|boost| holds(&boost.high)) {
             family_ceilings = Some((boost.low, boost.high));
-            let ends = [boost.low, boost.high].map(|hz| Value::Figure(hz, "Hz"));
-            let [low, high] = ends;
+            let [low, high] = [boost.low, boost.high].map(|hz| Value::Figure(hz, "Hz"));
             let is = text!(
                 "the boost of {family} on one core, {low} to {high} depending on the part",
                 family = boost.of

@@ -29,15 +29,15 @@ pub(crate) fn judge(index: &RecordIndex, mut resource: Resource) -> Resource {
     let machine = &index.record.machine;
     let core = cores::of_machine(machine);
     let beside = beside(index, core, &resource);
-    let known = beside.is_some() || core.is_some();
     resource.position = match &beside {
         _ if disturbance(index.record).is_some() => Some(Position::NotRepresentative),
-        Some(beside) => Some(position(beside, resource.delivered)),
-        None => (!known).then_some(Position::UnknownMachine),
+        Some(Beside { range, figure }) => {
+            let ends = figure.map(|figure| spread(&figure.summary)).filter(|(low, high)| low <= high);
+            Some(range.position(ends.unwrap_or((resource.delivered, resource.delivered))))
+        }
+        None => core.is_none().then_some(Position::UnknownMachine),
     };
-    if resource.position == Some(Position::NotRepresentative) {
-        resource.share = None;
-    }
+    resource.share = resource.share.filter(|_| resource.position != Some(Position::NotRepresentative));
     resource.typical = beside.map(|Beside { range, figure }| Typical {
         low: range.low,
         high: range.high,
@@ -49,15 +49,6 @@ pub(crate) fn judge(index: &RecordIndex, mut resource: Resource) -> Resource {
     resource
 }
 
-/// The tolerance of a range, as a share.
-fn margin(range: &Range) -> f64 {
-    match (range.unit, range.sources.len()) {
-        ("Hz", _) => CLOCK_MARGIN,
-        (_, 1) => MARGINS.1,
-        _ => MARGINS.0,
-    }
-}
-
 impl Range {
     /// The range for this many such parts together, for example sockets.
     pub(crate) fn times(self, parts: f64) -> Self {
@@ -66,18 +57,17 @@ impl Range {
 
     /// The position of a result relative to the range. The true value is between `least` and `most`.
     pub(crate) fn position(&self, (least, most): (f64, f64)) -> Position {
-        let margin = margin(self);
+        let margin = match (self.unit, self.sources.len()) {
+            ("Hz", _) => CLOCK_MARGIN,
+            (_, 1) => MARGINS.1,
+            _ => MARGINS.0,
+        };
         match (most < self.low * (1.0 - margin), least > self.high * (1.0 + margin)) {
             (true, _) => Position::Low,
             (_, true) => Position::High,
             _ => Position::Normal,
         }
     }
-}
-
-fn position(beside: &Beside, delivered: f64) -> Position {
-    let ends = beside.figure.map(|figure| spread(&figure.summary)).filter(|(low, high)| low <= high);
-    beside.range.position(ends.unwrap_or((delivered, delivered)))
 }
 
 /// The published results with the machine's own result; `None` if nothing was published.
@@ -97,16 +87,26 @@ fn beside<'a>(index: &RecordIndex<'a>, core: Option<&'static Core>, of: &Resourc
         },
         _ => return None,
     };
-    Some(Beside { range: published(index, core, what)?, figure })
+    Some(Beside { range: published(&index.record.machine, core, what, triad_threads(index))?, figure })
 }
 
-/// The published range of a quantity, by its name in the data.
-pub(crate) fn published(index: &RecordIndex, core: Option<&'static Core>, what: &str) -> Option<Range> {
-    let machine = &index.record.machine;
+/// The number of threads of the triad, if it was measured.
+pub(crate) fn triad_threads(index: &RecordIndex) -> Option<u64> {
+    triad_and_read(index)?.0.labels.count(Label::Threads)
+}
+
+/// The published range of a quantity, by its name in the data, for the results of a record and for a line of text. `threads` is the number
+/// of threads of the triad, if it is known.
+pub(crate) fn published(
+    machine: &Machine,
+    core: Option<&'static Core>,
+    what: &str,
+    threads: Option<u64>,
+) -> Option<Range> {
     match what {
-        "clock.one_core" => clock(machine, core, "one"),
-        "clock.all_core" => clock(machine, core, "all"),
-        "stream.triad" => triad_range(machine, core?, triad_and_read(index)?.0),
+        "clock.one_core" => clock(machine, core, what, true),
+        "clock.all_core" => clock(machine, core, what, false),
+        "stream.triad" => triad_range(machine, core?, threads),
         "mem.read_peak" if machine.is_virtual() => None,
         "mem.read_peak" => range_of(core?, what, machine).map(|of| of.times(sockets(machine))),
         "wakeup.realtime" | "wakeup.ordinary" => cores::of_linux(what, machine),
@@ -126,31 +126,31 @@ pub(crate) fn wake_up<'a>(index: &RecordIndex<'a>, policy: &str) -> Option<&'a M
     Some(held.unwrap_or(own))
 }
 
-/// The all-core clock from the vendor's list for this model. If the list has none, the range between the base clock and the boost clock, of
-/// this model if known.
-fn clock(machine: &Machine, core: Option<&'static Core>, active: &str) -> Option<Range> {
+/// The clock of this model from the vendor's list. If the list has none, the boost of the family or of this part with one core busy;
+/// between the base clock and the boost with all cores busy, of this part if known.
+fn clock(machine: &Machine, core: Option<&'static Core>, what: &str, alone: bool) -> Option<Range> {
     let of = |what: &str| range_of(core?, what, machine);
-    let part = if active == "all" { of("clock.all_core") } else { of("clock.one_core") };
-    let own = |hz: Option<u64>| hz.filter(|hz| *hz > 0).map(|hz| hz as f64);
-    let base = own(machine.processor.base_hz).filter(|_| !machine.is_virtual());
-    part.or_else(|| {
-        let most = own(machine.processor.max_hz);
-        let (low, high) = base.zip(most).filter(|(base, most)| base < most)?;
-        let stated = vec!["the processor's reported base and maximum clock".to_owned()];
+    let own = |hz: Option<u64>| hz.filter(|hz| *hz > 0 && !machine.is_virtual()).map(|hz| hz as f64);
+    let (base, most) = (own(machine.processor.base_hz), own(machine.processor.max_hz));
+    let stated = || {
+        let (base, most) = base.zip(most).filter(|(base, most)| base < most)?;
+        let sources = vec!["the processor's reported base and maximum clock".to_owned()];
         let of = cores::names(&machine.processor).next().unwrap_or("this part").to_owned();
-        Some(Range { low, high, unit: "Hz", sources: stated, of, guest: machine.is_virtual() })
-    })
-    .or_else(|| {
-        let (base, boost) = (of("clock.base")?, of("clock.max_turbo")?);
-        let low = base.low.min(boost.low);
+        Some(Range { low: base, high: most, unit: "Hz", sources, of, guest: false })
+    };
+    let family = || {
+        let boost = of("clock.max_turbo")?;
+        // The part may boost to less than the listed ones.
+        let least = if alone { most } else { Some(of("clock.base")?.low) };
         // Base and boost clocks are the same under a hypervisor.
-        Some(Range { low, guest: true, ..boost })
-    })
+        Some(Range { low: least.map_or(boost.low, |hz| hz.min(boost.low)), guest: true, ..boost })
+    };
+    of(what).or_else(|| if alone { family().or_else(stated) } else { stated().or_else(family) })
 }
 
 /// The triad range, scaled by the number of sockets for a whole server; for a part of a server or a guest, scaled by the number of cores
 /// and limited to the range of the sockets.
-fn triad_range(machine: &Machine, core: &'static Core, triad: &Measurement) -> Option<Range> {
+fn triad_range(machine: &Machine, core: &'static Core, threads: Option<u64>) -> Option<Range> {
     let sockets = sockets(machine);
     let of_socket = range_of(core, "stream.triad", machine);
     let counts = &machine.counts;
@@ -158,8 +158,7 @@ fn triad_range(machine: &Machine, core: &'static Core, triad: &Measurement) -> O
     if let Some(of_socket) = of_socket.clone().filter(|_| is_whole) {
         return Some(of_socket.times(sockets));
     }
-    let threads = triad.labels.count(Label::Threads)? as f64;
-    let used = range_of(core, "triad.per_core", machine)?.times(threads);
+    let used = range_of(core, "triad.per_core", machine)?.times(threads? as f64);
     let high = of_socket.map_or(used.high, |socket| used.high.min(socket.high * sockets));
     Some(Range { low: used.low.min(high), high, ..used })
 }

@@ -52,16 +52,16 @@ fn like(options: &Options, argument: &str, among: Option<&Path>) -> Result<u8, F
     }
     // The name of a record contains no result.
     let is_line = argument.contains(char::is_whitespace) && !sources::locate(argument).exists();
+    let published = || reference::records_but(argument, env!("CARGO_PKG_VERSION"));
     let found = if is_line && among.is_none() {
-        diagnose::like_line(argument).map_err(|why| Failure::Cannot(why.to_string()))?
+        diagnose::like_line(argument, &published()).map_err(|why| Failure::Cannot(why.to_string()))?
     } else if is_line {
         return Err(Failure::usage("--among needs a record, not a single result"));
     } else {
         let record = sources::read(argument)?.record;
-        let published = reference::records_but(argument, env!("CARGO_PKG_VERSION"));
         let names = redaction::names(options)?;
         let among = among.map(|folder| fleet::newest_records(folder, &names, &files::aliases()));
-        diagnose::like(&record, &published, among.as_deref())
+        diagnose::like(&record, &published(), among.as_deref())
     };
     let forms = View::new(|screen| terminal::like(screen, &found)).with_value(json!(found));
     hand_out(options, &forms).map(|()| 0)

@@ -55,6 +55,13 @@ impl Made {
             .and(&format!("{folder}/constraint_0_time_window_us"), "27983872")
     }
 
+    /// The short-term power limit (PL2) of an interface.
+    fn and_short(self, interface: &str, watts: u32) -> Self {
+        let folder = format!("sys/class/powercap/{interface}:0");
+        self.and(&format!("{folder}/constraint_1_name"), "short_term")
+            .and(&format!("{folder}/constraint_1_power_limit_uw"), &format!("{watts}000000"))
+    }
+
     fn cooled(self, kind: &str, step: u32) -> Self {
         let folder = "sys/class/thermal/cooling_device0";
         let step = step.to_string();
@@ -104,6 +111,16 @@ impl Made {
         assert_eq!(one.rule, rule, "{one:#?}");
         assert!(says.iter().all(|word| one.says.contains(word)), "{one:#?}");
         assert!(one.lifts.starts_with(lifts) && one.undo.starts_with(undo), "{one:#?}");
+    }
+
+    /// Findings of these rules, in this order, with remedies that begin so.
+    #[track_caller]
+    fn are_held(&self, lifts: &[(&str, &str)]) {
+        let all = self.findings();
+        assert_eq!(all.len(), lifts.len(), "{all:#?}");
+        for (one, (rule, lifts)) in all.iter().zip(lifts) {
+            assert!(one.rule == *rule && one.lifts.starts_with(lifts), "{all:#?}");
+        }
     }
 
     #[track_caller]
@@ -193,6 +210,16 @@ fn all(made: Made, file: &str, value: &str) -> Made {
 fn healthy_machines_accuse_nobody() {
     intel().is_healthy();
     intel().power("intel-rapl", 15, 15).power("intel-rapl-mmio", 15, 15).is_healthy();
+    intel().power("intel-rapl", 28, 28).and_short("intel-rapl", 51).is_healthy();
+    intel().power("intel-rapl", 4095, 125).and_short("intel-rapl", 253).is_healthy();
+    // These drivers let the processor choose, whatever the governor is called.
+    all(
+        all(intel(), "scaling_governor", "powersave"),
+        "energy_performance_preference",
+        "balance_performance",
+    )
+    .is_healthy();
+    all(amd(), "scaling_governor", "powersave").is_healthy();
     // Levels are open to the highest; power limits were reached at boot, as on every machine.
     intel()
         .and_registers(&[(0x770, 1), (0x771, 0x0101_132a), (0x774, 0x2a04), (0x64f, 0xc00 << 16)])
@@ -277,4 +304,60 @@ fn power_limits_and_prochot_are_named_with_their_interface() {
 fn a_guests_clock_is_its_hosts() {
     let made = all(intel(), "scaling_max_freq", "400000").and("sys/hypervisor/type", "xen");
     made.is_healthy();
+}
+
+#[test]
+fn a_short_power_limit_below_the_sustained_one_is_shown_with_its_line() {
+    let made = intel().power("intel-rapl", 28, 28).and_short("intel-rapl", 15);
+    let file = "/sys/class/powercap/intel-rapl:0/constraint_1_power_limit_uw";
+    made.is_held(
+        "clock-held",
+        &["short_term", "15.0 W", "28.0 W"],
+        &format!("echo 28000000 | sudo tee {file}"),
+        &format!("echo 15000000 | sudo tee {file}"),
+    );
+    // The screen shows the line although it is longer than the screen and no knob sets it.
+    let folder = folder();
+    made.write(folder.path());
+    let record = folder.path().join("record.json");
+    let [root, record] = [folder.path(), &record].map(|path| path.to_str().unwrap());
+    ran(["inspect", "--root", root, "--output", record]).succeeds();
+    let screen = ran(["show", record]).succeeds().stdout;
+    assert!(screen.contains("$ echo 28000000 |") && screen.contains(file), "{screen}");
+}
+
+#[test]
+fn two_causes_have_two_findings() {
+    let no_turbo = format!("{CPU}/intel_pstate/no_turbo");
+    let both = all(intel(), "scaling_max_freq", "1200000").and(&no_turbo, "1");
+    both.are_held(&[("boost-off", "echo 0 |"), ("clock-limit", "echo 4200000 |")]);
+    let both = all(amd(), "scaling_max_freq", "2000000").and(&format!("{CPU}/cpufreq/boost"), "0");
+    both.are_held(&[("clock-limit", "echo 5732000 |"), ("boost-off", "echo 1 |")]);
+    let both =
+        all(intel(), "scaling_max_freq", "2000000").and(&format!("{CPU}/intel_pstate/max_perf_pct"), "50");
+    both.are_held(&[("clock-limit", "echo 4200000 |"), ("clock-held", "echo 100 |")]);
+    let both = all(all(intel(), "scaling_max_freq", "1200000"), "bios_limit", "3000000");
+    both.are_held(&[("clock-limit", "echo 4200000 |"), ("clock-held", "raise the firmware's limit")]);
+}
+
+#[test]
+fn governors_and_preferences_that_save_energy_are_named() {
+    let lowest = |made: Made| all(made, "scaling_governor", "powersave");
+    lowest(acpi()).is_held(
+        "clock-limit",
+        &["1.50 GHz of 5.73 GHz", "the governor is powersave"],
+        "echo performance | sudo tee /sys/devices/system/cpu/cpufreq/policy*/scaling_governor",
+        "echo powersave |",
+    );
+    lowest(arm()).is_held("clock-limit", &["1.00 GHz of 3.00 GHz"], "echo performance |", "echo powersave |");
+    let file = "energy_performance_preference";
+    let mixed = all(lowest(intel()), file, "performance");
+    let mixed =
+        (2..4).fold(mixed, |made, cpu| made.and(&format!("{CPU}/cpufreq/policy{cpu}/{file}"), "power"));
+    mixed.is_held(
+        "clock-held",
+        &["the energy-performance preference is power"],
+        "for cpu in $(seq 2 3); do echo performance |",
+        "for cpu in $(seq 2 3); do echo power |",
+    );
 }

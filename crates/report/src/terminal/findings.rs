@@ -2,7 +2,9 @@
 
 use record::Record;
 use record::diagnosis::Finding;
+use record::phrase::count_noun;
 
+use super::room::FINDINGS;
 use super::screen::Screen;
 use crate::contents::{finding, summary};
 use crate::paint::{Span, Tone};
@@ -31,6 +33,14 @@ pub(super) fn write(screen: &mut Screen, record: &Record, room: usize, shown_by:
     (1..).zip(findings).take(MOST).take_while(is_shown).count()
 }
 
+/// The findings that an inventory shows, and the number of the others.
+pub(super) fn write_and_count(screen: &mut Screen, record: &Record) {
+    let hidden = record.diagnosis.findings.len() - write(screen, record, FINDINGS, None);
+    if hidden > 0 {
+        screen.line(&[Span::quiet(format!("and {}", count_noun(hidden, "more finding")))]);
+    }
+}
+
 /// A finding: its title and place, its cost, one command or advice, and the command that explains it, after the cost if it fits.
 fn write_one(screen: &mut Screen, finding: &Finding, number: usize, shown_by: Option<&str>) {
     let place = finding::place(finding).map(|place| format!(" ({place})")).unwrap_or_default();
@@ -55,10 +65,11 @@ fn write_one(screen: &mut Screen, finding: &Finding, number: usize, shown_by: Op
                 command,
             ]
         }
-        None => finding.remedy.iter().filter_map(|remedy| remedy.command.clone()).collect(),
+        None => finding.remedy.iter().find_map(|remedy| remedy.command.clone()).into_iter().collect(),
     };
     let command = commands.iter().map(|one| format!("$ {}", screen.typed(one))).find(|line| fits(line));
-    let advice = finding.remedy.iter().find_map(|remedy| remedy.text.as_ref());
+    // A first remedy without words is a command, which is shown however long it is.
+    let advice = finding.remedy.first().and_then(|remedy| remedy.text.as_ref());
     match (command, advice, commands.last()) {
         (Some(command), ..) => screen.hanging("   ", "     ", command),
         (None, Some(advice), _) => screen.hanging("   ", "     ", format!("→ {advice}")),

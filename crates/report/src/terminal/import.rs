@@ -4,7 +4,7 @@ use record::Record;
 use record::import::{Contradiction, Origin, Output, Withheld};
 use record::phrase::{count_noun, quote_word};
 
-use super::room::{ENDING, FIGURES, FINDINGS, ITEMS, LEAST_TABLE, OUTPUTS, ROWS};
+use super::room::{ENDING, FIGURES, ITEMS, LEAST_TABLE, OUTPUTS, ROWS};
 use super::screen::Screen;
 use super::{findings, inventory, report};
 use crate::contents::blocks::blocks;
@@ -80,11 +80,7 @@ fn write_one(screen: &mut Screen, record: &Record, all: bool) {
     let amiss = [import.withheld.is_empty(), import.contradictions.is_empty()];
     let findings = |screen: &mut Screen| {
         screen.blank();
-        let shown = findings::write(screen, record, FINDINGS, None);
-        let hidden = record.diagnosis.findings.len() - shown;
-        if hidden > 0 {
-            screen.line(&[Span::quiet(format!("and {}", count_noun(hidden, "more finding")))]);
-        }
+        findings::write_and_count(screen, record);
     };
     // Findings are never truncated; the parts above use the remaining lines.
     let before = screen.lines();

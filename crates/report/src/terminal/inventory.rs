@@ -2,7 +2,6 @@
 
 use record::Record;
 
-use super::room::FINDINGS;
 use super::screen::Screen;
 use super::{answer, findings};
 use crate::contents::{self, essentials, summary};
@@ -38,7 +37,7 @@ pub fn inventory_answer(screen: &mut Screen, record: &Record, all: bool, more: O
     answer::identity(screen, record);
     screen.blank();
     if !record.diagnosis.findings.is_empty() {
-        findings::write(screen, record, FINDINGS, None);
+        findings::write_and_count(screen, record);
         screen.blank();
     }
     write_essentials(screen, record, screen.left(1));
