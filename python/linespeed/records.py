@@ -968,6 +968,9 @@ class Look:
     busy: Optional[bool] = None
     #: Results for pairs of CPUs that computed simultaneously.
     contended: Tuple[Contended, ...] = ()
+    #: Whether a CPU did not run during most of the check, or while it was tested for a shared core: the check shows no
+    #: placement.
+    interrupted: Optional[bool] = None
     #: Latency of a cache-line transfer from one CPU of a pair to the other, ns: the minimum of a few short blocks; null
     #: if either CPU did not run.
     line_ns: Tuple[Optional[float], ...] = ()
@@ -1695,6 +1698,8 @@ class Shape:
 
     #: Changes of cores or domains from one check to the next.
     changes: int = 0
+    #: Core-to-core latencies that depend on the placement of their CPUs, with the results and shares by placement.
+    core_to_core: Tuple[str, ...] = ()
     #: The total time of the checks, as a share of the run.
     cost: Optional[float] = None
     #: Distances between CPUs on separate cores, nearest first.
@@ -1707,6 +1712,8 @@ class Shape:
     memory: Optional[TwoDistances] = None
     #: Whether the CPUs stay where they are.
     motion: Motion = 'unknown'
+    #: The distance between CPUs that shared a core.
+    one_core: Optional[Distance] = None
     #: Pairs that shared a core in at least one check, most frequent first.
     shared_cores: Tuple[SharedCore, ...] = ()
     #: Checks in which CPUs shared a core although Linux reports separate cores.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use os::procfs::{Stat, USER_HZ, count_of};
+use os::procfs::{Stat, USER_HZ, count_of, running};
 use record::Snapshot;
 use record::conditions::HugePages;
 
@@ -110,11 +110,6 @@ fn huge_pages(root: &Root) -> Vec<HugePages> {
 fn load(loadavg: &str) -> Option<[f64; 3]> {
     let mut averages = loadavg.split(' ').map(seconds);
     Some([averages.next()??, averages.next()??, averages.next()??])
-}
-
-/// The number of runnable tasks: the number before the slash in `1/234` in `/proc/loadavg`.
-fn running(loadavg: &str) -> Option<u32> {
-    loadavg.split(' ').nth(3)?.split_once('/')?.0.parse().ok()
 }
 
 /// For each resource, the share of the last 10 s in which some task waited for it (Documentation/accounting/psi.rst).

@@ -85,7 +85,8 @@ pub fn run(
         .iter()
         .map(|m| m.budget(machine, cpus, depth_of(m, chosen, machine, cpus, depth)).seconds)
         .sum();
-    context.looker = Looker::new(machine, cpus).map(|looker| looker.planned(seconds));
+    context.looker = Looker::new(machine, cpus);
+    context.looker.iter_mut().for_each(|looker| looker.plan(seconds));
     if context.looker.is_none() {
         context.coverage.push(Coverage::impossible("placement", text!("placement checks need two CPUs")));
     }
@@ -143,7 +144,11 @@ pub fn run(
     }
     context.look(false);
     doubt_unsteady_clock(&mut context);
-    let looks = context.looker.take().map(Looker::into_looks).filter(|looks| !looks.looks.is_empty());
+    if context.looker.as_ref().is_some_and(Looker::is_empty) {
+        let why = text!("no placement check: the run was too short, or other processes ran on all CPUs");
+        context.coverage.push(Coverage::skipped("placement", why));
+    }
+    let looks = context.looker.take().and_then(Looker::into_looks);
     let long_gaps = context.long_gaps;
     Results { looks, long_gaps, measurements: context.measurements, coverage: context.coverage, interrupted }
 }

@@ -62,10 +62,7 @@ pub(crate) fn measurement(
 ) -> Measurement {
     let marks = mark_samples(samples.iter().map(|sample| sample.marks.iter().copied()));
     let m = Measurement { marks, ..Measurement::new(metric, place, samples.iter().map(value).collect()) };
-    match samples.iter().any(|sample| sample.look > 0) {
-        true => m.with_looks(samples.iter().map(|sample| sample.look).collect()),
-        false => m,
-    }
+    m.with_looks(samples.iter().map(|sample| sample.look).collect())
 }
 
 /// The marks of all samples, given the marks of each sample.
@@ -86,11 +83,13 @@ pub(crate) fn mark_migrated(samples: usize) -> Vec<SampleMark> {
 pub(crate) struct Rates {
     pub samples: Vec<f64>,
     pub marks: Vec<SampleMark>,
+    looks: Vec<u32>,
 }
 
 impl Rates {
-    /// Adds the rates of a run, and whether a thread ran on a different CPU.
-    pub(crate) fn add(&mut self, run: Vec<f64>, moved: bool) {
+    /// Adds the rates of a run, the number of placement checks before it, and whether a thread ran on a different CPU.
+    pub(crate) fn add(&mut self, run: Vec<f64>, look: u32, moved: bool) {
+        self.looks.extend(std::iter::repeat_n(look, run.len()));
         if moved {
             let first = self.samples.len() as u32;
             let numbers = first..first + run.len() as u32;
@@ -102,7 +101,8 @@ impl Rates {
     /// The measurement of the rates, each multiplied by `each`.
     pub(crate) fn measurement(&self, metric: Metric, place: Labels, each: f64) -> Measurement {
         let samples = self.samples.iter().map(|rate| rate * each).collect();
-        Measurement { marks: self.marks.clone(), ..Measurement::new(metric, place, samples) }
+        let m = Measurement { marks: self.marks.clone(), ..Measurement::new(metric, place, samples) };
+        m.with_looks(self.looks.clone())
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use os::mapping::{Mapping, Page, base_page};
 use record::shape::{Contended, Look, Looks};
-use record::{CpuList, Handover, Machine, Summary};
+use record::{CpuList, Handover, Machine, Summary, significant};
 
 use crate::measurements::core_to_core::mailbox::ping_pong;
 use crate::thread_group::{self, Member};
@@ -27,7 +27,7 @@ const WARM_UP: u64 = 5;
 const WAIT: Duration = Duration::from_micros(400);
 /// The maximum wait in all rounds together, if there are few rounds: each wait may then be longer, so that a late
 /// thread does not lose a pair.
-const WAIT_OF_ALL: Duration = Duration::from_millis(6);
+const WAIT_OF_ALL: Duration = Duration::from_millis(4);
 /// Maximum number of rounds of the tournament. With more CPUs, only a sample of the pairs is measured, with the same
 /// number of pairs for each CPU, followed by the suspicious pairs found in the sample.
 const MOST_ROUNDS: usize = 127;
@@ -44,8 +44,9 @@ const LOADS: usize = 3;
 
 /// A hand-over this fast may be on the same core, regardless of the other pairs' times, ns.
 const NEAR_NS: f64 = 15.0;
-/// A hand-over below this share of the median may also be on the same core.
-const NEAR: f64 = 0.3;
+/// A hand-over below this share of the median may also be on the same core: by stores, one on an Ice Lake core takes 22 to 26 ns, between cores 43
+/// to 66 ns.
+const NEAR: f64 = 0.55;
 /// Pairs within this multiple of the minimum are also near.
 const AS_NEAR: f64 = 1.5;
 /// If there are only this many pairs, all are tested for a shared core.
@@ -64,16 +65,14 @@ const NUMBERS: (u64, u64) = (100_003, 100_035);
 /// Maximum share of a run's elapsed time for placement checks.
 const MOST_COST: f64 = 0.015;
 /// Minimum time between two placement checks.
-const APART: Duration = Duration::from_millis(400);
+pub(crate) const APART: Duration = Duration::from_millis(400);
 /// Minimum time between two placement checks while a machine in use is observed, and their maximum share of one CPU's time.
 const APART_BESIDE: Duration = Duration::from_secs(10);
 const MOST_BESIDE: f64 = 0.0004;
 /// CPUs with at least this utilization are not idle.
 const IDLE: f64 = 0.2;
-/// Time for threads to start, during which they spin; the second constant applies while a machine in use is observed. A
-/// thread that starts later loses its pairs.
-const LEAD: Duration = Duration::from_micros(600);
-const LEAD_BESIDE: Duration = Duration::from_micros(300);
+/// Time for threads to start, during which they spin.
+const LEAD: Duration = Duration::from_micros(300);
 /// The additional time per thread.
 const LEAD_EACH: Duration = Duration::from_micros(30);
 /// Maximum number of saved placement checks while a machine in use is observed.
@@ -102,12 +101,14 @@ pub struct Looker {
     looks: Looks,
     /// Whether other processes must not be disturbed.
     is_beside: bool,
+    /// Whether placement checks run before other processes, which requires permission.
+    runs_first: bool,
 }
 
 impl Looker {
     /// For use while other processes run: checks rarely, only while the CPUs are idle, and spins briefly.
     pub fn beside(machine: &Machine, cpus: &CpuList) -> Option<Self> {
-        Some(Self { is_beside: true, ..Self::new(machine, cpus)? })
+        Some(Self { is_beside: true, runs_first: false, ..Self::new(machine, cpus)? })
     }
 
     /// Prepares placement checks of these CPUs; `None` if there is only one.
@@ -142,6 +143,7 @@ impl Looker {
             siblings,
             looks: Looks { cpus, pairs, looks: Vec::new() },
             is_beside: false,
+            runs_first: machine.limits.rt_priority > Some(0),
         })
     }
 
@@ -161,7 +163,7 @@ impl Looker {
     }
 
     fn keep_look(&mut self, busy: bool) {
-        let look = self.look(busy);
+        let look = if self.runs_first { os::with_fifo(1, || self.look(busy)) } else { self.look(busy) };
         self.spent += Duration::from_secs_f64(look.took_ms / 1e3);
         self.last = Some(Instant::now());
         self.looks.looks.push(look);
@@ -169,18 +171,24 @@ impl Looker {
 
     /// Runs on these CPUs simultaneously.
     fn run<T: Send>(&self, cpus: &[u32], work: impl Fn(Member) -> T + Sync) -> Vec<Option<T>> {
-        let lead = if self.is_beside { LEAD_BESIDE } else { LEAD };
-        thread_group::run_after(lead + LEAD_EACH * cpus.len() as u32, cpus, work)
+        thread_group::run_after(LEAD + LEAD_EACH * cpus.len() as u32, cpus, work)
     }
 
-    /// Sets the planned duration of the run, which begins with a placement check.
-    pub fn planned(self, seconds: f64) -> Self {
-        Self { planned: Duration::from_secs_f64(seconds.clamp(0.0, 1e6)), ..self }
+    /// Whether other processes would interrupt a placement check: they run on all CPUs.
+    fn is_crowded(&self) -> bool {
+        let loads = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+        let running = os::procfs::running(&loads).unwrap_or(0) as usize;
+        !self.runs_first && running > self.looks.cpus.len()
     }
 
-    /// The placement checks so far.
-    pub fn into_looks(self) -> Looks {
-        self.looks
+    /// Adds to the planned duration of the run, which begins with a placement check.
+    pub fn plan(&mut self, seconds: f64) {
+        self.planned += Duration::from_secs_f64(seconds.clamp(0.0, 1e6));
+    }
+
+    /// The placement checks, if there were any.
+    pub fn into_looks(self) -> Option<Looks> {
+        Some(self.looks).filter(|looks| !looks.looks.is_empty())
     }
 
     /// The number of placement checks.
@@ -198,12 +206,12 @@ impl Looker {
         let elapsed = self.began.elapsed();
         let (next, of) = match self.len() as u32 {
             // On an idle machine, a placement check takes a third of its maximum.
-            0 => (longest(self.looks.cpus.len()) / 3, elapsed.max(self.planned)),
+            0 => (longest(self.looks.cpus.len()) / 2, elapsed.max(self.planned)),
             n => (self.spent / n, elapsed),
         };
         let is_due = self.last.is_none_or(|last| last.elapsed() >= APART)
             && (self.spent + next).as_secs_f64() <= MOST_COST * of.as_secs_f64();
-        if is_due {
+        if is_due && !self.is_crowded() {
             self.keep_look(busy);
         }
     }
@@ -212,21 +220,24 @@ impl Looker {
     pub fn look(&mut self, busy: bool) -> Look {
         let began = Instant::now();
         let mut look = Look {
-            at_seconds: thousandths(began.duration_since(self.began).as_secs_f64()),
+            at_seconds: significant(began.duration_since(self.began).as_secs_f64(), 5),
             busy,
             line_ns: vec![None; self.lines.len()],
             ..Look::default()
         };
         let page = self.page.as_ref().map(|page| page.start() as usize);
         self.meet(&self.rounds, page, &mut look);
-        let more = self.add_suspicious(&look);
-        look.line_ns.resize(self.lines.len(), None);
-        if !more.is_empty() {
-            self.meet(&more, None, &mut look);
-            self.rounds.extend(more);
+        look.interrupted = !self.looks.is_answered(&look);
+        if !look.interrupted {
+            let more = self.add_suspicious(&look);
+            look.line_ns.resize(self.lines.len(), None);
+            if !more.is_empty() {
+                self.meet(&more, None, &mut look);
+                self.rounds.extend(more);
+            }
+            self.contend(&mut look);
         }
-        look.contended = self.contend(&look);
-        look.took_ms = thousandths(began.elapsed().as_secs_f64() * 1e3);
+        look.took_ms = significant(began.elapsed().as_secs_f64() * 1e3, 4);
         look
     }
 
@@ -241,16 +252,18 @@ impl Looker {
         let seen = self.run(&self.looks.cpus, |member| {
             member.wait();
             let mut times = Vec::with_capacity(rounds.len());
-            for round in rounds.iter().filter(|_| member.pinned) {
+            let until = member.start + wait * rounds.len() as u32;
+            for round in rounds.iter().take_while(|_| member.pinned && Instant::now() < until) {
                 let Some(other) = round[member.index] else { continue };
                 let Some(at) = self.at.get(&ordered(member.index, other)).copied() else { continue };
-                let time = hand_over(&self.lines[at], member.index < other, wait);
+                let limit = until.min(Instant::now() + wait);
+                let time = hand_over(&self.lines[at], member.index < other, limit);
                 if member.index < other {
                     times.push((at, time));
                 }
             }
             let order = (member.index + n - first) % n;
-            let limit = Instant::now() + wait_for_loads(n);
+            let limit = until.min(Instant::now()) + wait_for_loads(n);
             while page.is_some() && turn.load(Ordering::Acquire) < order && Instant::now() < limit {
                 std::hint::spin_loop();
             }
@@ -260,9 +273,9 @@ impl Looker {
             (times, load)
         });
         for (times, load) in seen.into_iter().map(Option::unwrap_or_default) {
-            times.into_iter().for_each(|(at, time)| look.line_ns[at] = time.map(three_digits));
+            times.into_iter().for_each(|(at, time)| look.line_ns[at] = time.map(|ns| significant(ns, 3)));
             if page.is_some() {
-                look.memory_ns.push(load.map(three_digits));
+                look.memory_ns.push(load.map(|ns| significant(ns, 3)));
             }
         }
     }
@@ -314,26 +327,28 @@ impl Looker {
         rounds
     }
 
-    /// Tests pairs that may share a core.
-    fn contend(&self, look: &Look) -> Vec<Contended> {
+    /// Tests pairs that may share a core. If a near pair could not be tested, the check is interrupted.
+    fn contend(&self, look: &mut Look) {
         let few = self.lines.len() <= FEW_PAIRS && !self.is_beside;
-        let mut asked: Vec<(usize, usize)> =
-            if few { self.at.keys().copied().collect() } else { self.near(look) };
+        let near = self.near(look);
+        let mut asked = if few { self.at.keys().copied().collect() } else { near.clone() };
         // Siblings in Linux's topology are also tested occasionally.
         if self.len().is_multiple_of(4) {
             let known: BTreeSet<(usize, usize)> = asked.iter().copied().collect();
             asked.extend(self.siblings.iter().filter(|pair| !known.contains(pair)));
         }
-        let mut contended = Vec::new();
         for _ in 0..MOST_BATCHES {
             let (batch, rest) = disjoint(asked);
             asked = rest;
             if batch.is_empty() {
                 break;
             }
-            contended.extend(self.contend_at_once(&batch));
+            let seen = self.contend_at_once(&batch);
+            let cpus = |(a, b): &(usize, usize)| (self.looks.cpus[*a], self.looks.cpus[*b]);
+            let is_lost = |pair: &&(usize, usize)| !seen.iter().any(|one| one.pair == cpus(pair));
+            look.interrupted |= batch.iter().filter(is_lost).any(|pair| near.contains(pair));
+            look.contended.extend(seen);
         }
-        contended
     }
 
     fn contend_at_once(&self, pairs: &[(usize, usize)]) -> Vec<Contended> {
@@ -347,8 +362,7 @@ impl Looker {
         let slowdowns = rates.chunks(2).zip(cpus.chunks(2));
         slowdowns
             .filter_map(|(rates, cpus)| {
-                let slowdown = (ratio(rates)? * 100.0).round() / 100.0;
-                Some(Contended { pair: (cpus[0], cpus[1]), slowdown })
+                Some(Contended { pair: (cpus[0], cpus[1]), slowdown: significant(ratio(rates)?, 3) })
             })
             .collect()
     }
@@ -375,9 +389,8 @@ fn longest(cpus: usize) -> Duration {
         + WINDOW * (3 * TURNS + 1) * MOST_BATCHES as u32
 }
 
-/// Runs one side of a pair. On the side that begins, returns the one-way time in ns.
-fn hand_over(line: &Line, begins: bool, wait: Duration) -> Option<f64> {
-    let limit = Instant::now() + wait;
+/// Runs one side of a pair; returns the one-way time in ns.
+fn hand_over(line: &Line, begins: bool, limit: Instant) -> Option<f64> {
     let enough = || Instant::now() >= limit;
     let mut value = u64::from(!begins);
     let mut rounds = |rounds: u64| {
@@ -465,22 +478,6 @@ fn compute_in_turns(member: Member) -> Option<(f64, f64)> {
         *best = best.max(chunks / now.duration_since(began).as_secs_f64());
     }
     (member.pinned && alone > 0.0 && together > 0.0).then_some((alone, together))
-}
-
-fn thousandths(value: f64) -> f64 {
-    (value * 1e3).round() / 1e3
-}
-
-/// Rounds to three digits, because more would exceed the resolution of a placement check.
-fn three_digits(ns: f64) -> f64 {
-    let scale = if ns < 10.0 {
-        100.0
-    } else if ns < 100.0 {
-        10.0
-    } else {
-        1.0
-    };
-    (ns * scale).round() / scale
 }
 
 #[cfg(test)]

@@ -33,6 +33,6 @@ pub use stop::Stop;
 pub use suspended::suspended;
 pub use thread::{
     current_cpu, fifo_remedy, hold_idle_states, minor_faults, process_cpu_ns, set_fifo, set_highest_weight,
-    set_timer_slack, switches, thread_cpu_ns, thread_id, timer_slack,
+    set_timer_slack, switches, thread_cpu_ns, thread_id, timer_slack, with_fifo,
 };
 pub use user::{Assumed, Invoker, effective_user, is_ours, is_root, name_of, others_may_change, user_name};

@@ -175,6 +175,11 @@ pub fn ticks_of_each(stat: &str) -> BTreeMap<u32, CpuTicks> {
     each.collect()
 }
 
+/// The number of runnable tasks: the number before the slash in `1/234` in `/proc/loadavg`.
+pub fn running(loadavg: &str) -> Option<u32> {
+    loadavg.split(' ').nth(3)?.split_once('/')?.0.parse().ok()
+}
+
 /// The time for which some task waited, µs since boot, from the line `some … total=`
 /// (Documentation/accounting/psi.rst).
 pub fn some_waited_us(pressure: &str) -> Option<u64> {

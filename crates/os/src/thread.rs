@@ -75,9 +75,23 @@ pub fn timer_slack() -> Option<u64> {
 
 /// Sets the calling thread to SCHED_FIFO with `priority`, until the thread ends.
 pub fn set_fifo(priority: i32) -> io::Result<()> {
+    set_policy(libc::SCHED_FIFO, priority)
+}
+
+fn set_policy(policy: libc::c_int, priority: i32) -> io::Result<()> {
     let parameters = libc::sched_param { sched_priority: priority };
     // SAFETY: the parameters outlive the call; 0 is the calling thread.
-    check_result(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters) }.into()).map(drop)
+    check_result(unsafe { libc::sched_setscheduler(0, policy, &parameters) }.into()).map(drop)
+}
+
+/// Works under SCHED_FIFO, if permitted, as do the threads started by the work. Afterwards, the calling thread has its former policy.
+pub fn with_fifo<T>(priority: i32, work: impl FnOnce() -> T) -> T {
+    // SAFETY: the call takes a number and touches no memory; 0 is the calling thread.
+    let before = unsafe { libc::sched_getscheduler(0) };
+    let is_set = ![libc::SCHED_FIFO, libc::SCHED_RR].contains(&before) && set_fifo(priority).is_ok();
+    let done = work();
+    let _restored = is_set.then(|| set_policy(before, 0));
+    done
 }
 
 /// The remedy if SCHED_FIFO is refused. With CONFIG_RT_GROUP_SCHED, a new v1 cgroup has no real-time budget, and the
@@ -122,5 +136,20 @@ mod tests {
         .unwrap();
         assert_eq!(inside, Some(1));
         assert_eq!(timer_slack(), outside);
+    }
+
+    #[test]
+    fn a_real_time_policy_ends_with_the_work() {
+        // SAFETY: the call takes a number and touches no memory.
+        let policy = || unsafe { libc::sched_getscheduler(0) };
+        let before = policy();
+        let within =
+            with_fifo(1, || (policy(), std::thread::spawn(policy).join().unwrap(), with_fifo(2, policy)));
+        // Without permission, the policy stays the same.
+        assert!(
+            within == (libc::SCHED_FIFO, libc::SCHED_FIFO, libc::SCHED_FIFO)
+                || within == (before, before, before)
+        );
+        assert_eq!(policy(), before);
     }
 }

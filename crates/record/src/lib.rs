@@ -79,7 +79,7 @@ pub use extent::LongList;
 pub use handover::Handover;
 pub use label::Label;
 pub use machine::Machine;
-pub use measurement::{Bucket, Key, Labels, Mark, Measurement, SampleMark};
+pub use measurement::{Bucket, Key, Labels, Mark, Measurement, SampleMark, significant};
 pub use metrics::{Better, Metric};
 pub use mode::RunMode;
 pub use remedy::{KnobName, KnobValue, Remedy};

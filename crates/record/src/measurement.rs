@@ -183,13 +183,15 @@ pub struct Bucket {
     pub count: u64,
 }
 
-/// A sample as saved in a record: rounded to seven significant digits, which halves the size of the text and is still
-/// more precise than any clock used here.
-fn seven_digits(value: f64) -> f64 {
+/// The significant digits of a saved sample: they halve the size of the text and are still more precise than any clock used here.
+const DIGITS: i32 = 7;
+
+/// A number as saved in a record: rounded to this many significant digits.
+pub fn significant(value: f64, digits: i32) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
     }
-    let scale = 10f64.powi(6 - value.abs().log10().floor() as i32);
+    let scale = 10f64.powi(digits - 1 - value.abs().log10().floor() as i32);
     if !scale.is_finite() || scale == 0.0 { value } else { (value * scale).round() / scale }
 }
 
@@ -256,7 +258,7 @@ impl Measurement {
     pub fn new(metric: impl Into<Metric>, labels: Labels, samples: Vec<f64>) -> Self {
         let metric = metric.into();
         let definition = metric.definition();
-        let samples: Vec<f64> = samples.into_iter().map(seven_digits).collect();
+        let samples: Vec<f64> = samples.into_iter().map(|sample| significant(sample, DIGITS)).collect();
         debug_assert!(definition.is_some(), "unknown metric: {metric}");
         Self {
             metric,
@@ -278,12 +280,12 @@ impl Measurement {
         exact
     }
 
-    /// Adds the number of placement checks made before each sample.
+    /// Adds the number of placement checks made before each sample, unless there were none.
     pub fn with_looks(mut self, mut looks: Vec<u32>) -> Self {
         if looks.windows(2).all(|pair| pair[0] == pair[1]) {
             looks.truncate(1);
         }
-        self.looks = looks;
+        self.looks = if looks == [0] { Vec::new() } else { looks };
         self
     }
 

@@ -8,6 +8,7 @@ use serde_with::skip_serializing_none;
 
 use crate::CpuList;
 use crate::JsonSchema;
+use crate::Text;
 use crate::share::Share;
 
 /// Placement checks on the same CPUs, in chronological order.
@@ -35,6 +36,9 @@ pub struct Look {
     /// Whether all CPUs were busy right before the check; hosts place busy CPUs differently.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub busy: bool,
+    /// Whether a CPU did not run during most of the check, or while it was tested for a shared core: the check shows no placement.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
     /// Latency of a cache-line transfer from one CPU of a pair to the other, ns: the minimum of a few short blocks; null if either CPU did not
     /// run.
     pub line_ns: Vec<Option<f64>>,
@@ -69,6 +73,31 @@ impl Looks {
             None => (0..n).flat_map(|a| (a + 1..n).map(move |b| (a, b))).collect(),
         }
     }
+
+    /// Whether each CPU answered at least half of the others. The place of a CPU that did not run is unknown.
+    pub fn is_answered(&self, look: &Look) -> bool {
+        let positions = self.positions();
+        let (mut asked, mut answered) = (vec![0u32; self.cpus.len()], vec![0u32; self.cpus.len()]);
+        for (at, (a, b)) in positions.iter().enumerate() {
+            for cpu in [*a, *b] {
+                asked[cpu] += 1;
+                answered[cpu] += u32::from(look.transfer(at).is_some());
+            }
+        }
+        let is_whole = !positions.is_empty() && look.line_ns.len() == positions.len();
+        is_whole && asked.iter().zip(&answered).all(|(asked, answered)| 2 * answered >= *asked)
+    }
+}
+
+/// If a cache-line transfer takes longer than this, ns, one side was not running. The slowest pairs of multi-socket machines take a third
+/// of this.
+const LOST_NS: f64 = 2_000.0;
+
+impl Look {
+    /// The transfer time of the pair at this index, if both sides ran.
+    pub fn transfer(&self, pair: usize) -> Option<f64> {
+        (*self.line_ns.get(pair)?).filter(|ns| *ns > 0.0 && *ns < LOST_NS)
+    }
 }
 
 /// Conclusions from the placement checks of a run.
@@ -82,8 +111,13 @@ pub struct Shape {
     pub looks: u32,
     /// The total time of the checks, as a share of the run.
     pub cost: Option<f64>,
+    /// The distance between CPUs that shared a core.
+    pub one_core: Option<Distance>,
     /// Distances between CPUs on separate cores, nearest first.
     pub distances: Vec<Distance>,
+    /// Core-to-core latencies that depend on the placement of their CPUs, with the results and shares by placement.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub core_to_core: Vec<Text>,
     /// Whether the CPUs stay where they are.
     pub motion: Motion,
     /// Changes of cores or domains from one check to the next.

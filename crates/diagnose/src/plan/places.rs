@@ -7,6 +7,8 @@ use record::shape::{Motion, Shape, Topology};
 use record::text::Value;
 use record::{CpuList, Record, Text, phrase, text};
 
+use crate::shape::joined;
+
 /// Minimum number of checks for a layout to rely on them.
 pub(super) const LEAST_LOOKS: u32 = 4;
 /// A pair that shares a core in fewer than one in this many checks shares it only temporarily.
@@ -31,17 +33,10 @@ impl Places {
     pub(super) fn find(shape: Option<&Shape>) -> Self {
         let Some(shape) = shape.filter(|shape| shape.looks >= LEAST_LOOKS) else { return Self::default() };
         let stays = shape.shared_cores.iter().filter(|one| !one.shown && one.looks * STAYS >= shape.looks);
-        let mut cores: Vec<CpuList> = Vec::new();
-        for pair in stays.map(|one| [one.pair.0, one.pair.1].into_iter().collect::<CpuList>()) {
-            let (joined, rest) = cores.into_iter().partition(|c: &CpuList| !c.intersection(&pair).is_empty());
-            cores = rest;
-            cores.push(joined.into_iter().fold(pair, |all, core: CpuList| all.union(&core)));
-        }
-        cores.sort();
         let fixed = shape.motion == Motion::Pinned && shape.topology == Topology::Finer;
         let last = shape.states.iter().flatten().next_back().filter(|_| fixed);
         Self {
-            cores,
+            cores: joined(stays.map(|one| one.pair)),
             separate: shape.siblings_not_confirmed.clone(),
             domains: last.and_then(|state| state.domains.last().cloned()).unwrap_or_default(),
             shape: Some(shape.clone()),

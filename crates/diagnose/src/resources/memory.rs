@@ -87,7 +87,7 @@ pub(super) fn bandwidth(index: &RecordIndex) -> Option<Headline> {
         source: ceiling.map(|_| CeilingSource::Parts),
         delivered: triad.value(),
         share: ceiling.map(|rate| triad.value() / rate),
-        beside: Some(beside(triad, read, &who)),
+        beside: by_placement(index, triad).or_else(|| Some(beside(triad, read, &who))),
         doubt: maybe_cached(index, triad).or_else(|| doubt([triad])),
         ..Resource::default()
     };
@@ -135,6 +135,11 @@ fn measured_otherwise(index: &RecordIndex) -> Vec<Text> {
     [own, loaded, probed].into_iter().flatten().collect()
 }
 
+/// A result's values by CPU placement, if it depends on that.
+fn by_placement(index: &RecordIndex, m: &Measurement) -> Option<Text> {
+    noise::explain(m, moved(index.shape()?))
+}
+
 /// Memory latency on ordinary pages, relative to the latency of the hardware.
 pub(super) fn latency(index: &RecordIndex) -> Option<Headline> {
     let (small, huge) = memory_pages(index)?;
@@ -146,7 +151,7 @@ pub(super) fn latency(index: &RecordIndex) -> Option<Headline> {
         ceiling: Some(ceiling),
         source: Some(CeilingSource::Measured),
         delivered: small.value(),
-        beside: index.shape().and_then(|shape| noise::explain(small, moved(shape))),
+        beside: by_placement(index, small),
         doubt: doubt([small, huge]),
         ..Resource::default()
     };

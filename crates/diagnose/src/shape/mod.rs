@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use record::Summary;
 use record::live::Share;
 use record::shape::{Distance, Look, Looks, Motion, Shape, ShapeState, SharedCore, Topology, TwoDistances};
-use record::{CpuList, Machine, Record};
+use record::{CpuList, Handover, Label, Machine, Measurement, Record, metrics, text};
 
 use classes::{LINES_APART, LOADS_APART, bounds, class_of};
 use domains::{Domains, partition};
@@ -24,9 +24,6 @@ use domains::{Domains, partition};
 pub(crate) const ONE_CORE: f64 = 1.5;
 /// Up to this factor, the loops do not share an execution unit.
 const OWN_CORES: f64 = 1.3;
-/// If a cache-line handover takes longer than this, ns, one side was not running. The slowest pairs of multi-socket machines take a third
-/// of this.
-const LOST_NS: f64 = 2_000.0;
 /// Minimum number of placement checks for a verdict on whether CPUs move.
 const LEAST_LOOKS: usize = 4;
 /// CPUs count as floating if at least this many placement checks differ from the usual state: a single check may be disturbed.
@@ -38,6 +35,14 @@ pub(crate) fn of_record(record: &Record) -> Option<Shape> {
     let mut shape = shape(looks, &record.machine)?;
     let took: f64 = looks.looks.iter().map(|look| look.took_ms / 1e3).sum();
     shape.cost = record.seconds.filter(|seconds| *seconds > 0.0).map(|seconds| took / seconds);
+    let by_placement = |m: &Measurement| {
+        let by = noise::explain(m, moved(&shape))?;
+        let (from, to) = (m.labels.count(Label::From)?, m.labels.count(Label::To)?);
+        Some(text!("pair-by-placement", "core-to-core latency of CPUs {from} and {to}: {by}", from, to, by))
+    };
+    let pairs = record.measurements_of(metrics::CORE_TO_CORE_LATENCY);
+    let pairs = pairs.filter(|m| Handover::of_measurement(m) != Some(Handover::Store));
+    shape.core_to_core = pairs.filter_map(by_placement).collect();
     Some(shape)
 }
 
@@ -49,8 +54,7 @@ pub(crate) fn moved(shape: &Shape) -> &[Option<ShapeState>] {
 /// The results of placement checks of this machine; `None` if no check is conclusive.
 pub fn shape(looks: &Looks, machine: &Machine) -> Option<Shape> {
     let positions = looks.positions();
-    let is_whole =
-        |look: &&Look| look.line_ns.len() == positions.len() && answers(look, &positions, looks.cpus.len());
+    let is_whole = |look: &&Look| !look.interrupted && looks.is_answered(look);
     let is_ascending = looks.cpus.is_sorted_by(|a, b| a < b);
     if !is_ascending || !looks.looks.iter().any(|look| is_whole(&look)) {
         return None;
@@ -60,43 +64,38 @@ pub fn shape(looks: &Looks, machine: &Machine) -> Option<Shape> {
         positions: &positions,
         all: looks.looks.iter().map(|look| is_whole(&look).then_some(look)).collect(),
     };
-    let cores: Vec<Option<Vec<CpuList>>> = series.map(|look| series.cores(look));
-    let lines = series.lines();
+    let of = |is: bool| {
+        let pairs = series.known().flat_map(|look| series.pairs(look));
+        pairs.filter(move |(_, _, on_one)| *on_one == is).map(|(_, ns, _)| ns).collect::<Vec<f64>>()
+    };
+    let (on_one, lines) = (of(true), of(false));
+    let pairs = on_one.len() + lines.len();
     let line_bounds = bounds(&lines, LINES_APART);
     let loads: Vec<f64> = series.known().flat_map(|look| look.memory_ns.iter().flatten().copied()).collect();
     let load_bound = bounds(&loads, LOADS_APART).last().copied();
-    let split: Vec<Option<Vec<Domains>>> =
-        series.map(|look| line_bounds.iter().map(|bound| partition(&series, look, *bound)).collect());
+    let levels =
+        |look: &Option<&Look>| line_bounds.iter().map(|bound| partition(&series, (*look)?, *bound)).collect();
+    let split: Vec<Vec<Domains>> = series.all.iter().map(levels).collect();
     // A bound that never separates CPUs into domains is noise.
     let shown = ShownDomains::new(machine, &looks.cpus);
     let divides: Vec<usize> = (0..line_bounds.len())
-        .filter(|at| {
-            split.iter().flatten().any(|levels| levels[*at].as_ref().is_some_and(|domains| domains.len() > 1))
-        })
+        .filter(|at| split.iter().any(|levels| levels[*at].as_ref().is_some_and(|domains| domains.len() > 1)))
         .collect();
-    let states: Vec<Option<ShapeState>> = series
-        .all
-        .iter()
-        .enumerate()
-        .map(|(at, look)| {
-            let (look, levels) = ((*look)?, split[at].as_ref()?);
-            let domains = divides.iter().filter_map(|level| levels[*level].clone()).collect();
-            let far = |bound: f64| {
-                let is_far = |(_, ns): &(&u32, &Option<f64>)| ns.is_some_and(|ns| ns > bound);
-                looks.cpus.iter().zip(&look.memory_ns).filter(is_far).map(|(cpu, _)| *cpu).collect()
-            };
-            Some(ShapeState {
-                cores: cores[at].clone()?,
-                domains,
-                far_from_memory: load_bound.map_or_else(CpuList::new, far),
-            })
-        })
-        .collect();
+    let is_far = |ns: &Option<f64>| ns.zip(load_bound).is_some_and(|(ns, bound)| ns > bound);
+    let state = |look: &Look, levels: &[Domains]| {
+        let domains = divides.iter().filter_map(|level| levels[*level].clone()).collect();
+        let far = looks.cpus.iter().zip(&look.memory_ns).filter(|(_, ns)| is_far(ns));
+        let far_from_memory = far.map(|(cpu, _)| *cpu).collect();
+        ShapeState { cores: series.cores(look), domains, far_from_memory }
+    };
+    let states: Vec<Option<ShapeState>> =
+        series.all.iter().zip(&split).map(|(look, levels)| Some(state((*look)?, levels))).collect();
     let known: Vec<&ShapeState> = states.iter().flatten().collect();
     let shares = |state: &ShapeState| state.cores.iter().any(|core| !shown.is_core(core));
-    let share_of = |is: &dyn Fn(usize) -> bool| {
-        let chosen: Vec<usize> = (0..states.len()).filter(|at| states[*at].is_some() && is(*at)).collect();
-        let count = chosen.iter().filter(|at| states[**at].as_ref().is_some_and(shares)).count();
+    let share_of = |busy: bool| {
+        let chosen = states.iter().zip(&looks.looks).filter(|(_, look)| look.busy == busy);
+        let chosen: Vec<&ShapeState> = chosen.filter_map(|(state, _)| state.as_ref()).collect();
+        let count = chosen.iter().filter(|state| shares(state)).count();
         (!chosen.is_empty()).then(|| Share::of(count as u64, chosen.len() as u64, 0))
     };
     let has_hidden =
@@ -106,30 +105,20 @@ pub fn shape(looks: &Looks, machine: &Machine) -> Option<Shape> {
         looked_at: None,
         looks: known.len() as u32,
         cost: None,
-        distances: distances(&lines, &line_bounds),
+        one_core: (!on_one.is_empty()).then(|| distance(&on_one, pairs)),
+        distances: distances(&lines, &line_bounds, pairs),
+        core_to_core: Vec::new(),
         motion: motion(&known, machine.is_virtual()),
         changes: known.windows(2).filter(|pair| pair[0] != pair[1]).count() as u32,
         shared_cores: shared_cores(&known, &shown),
-        sharing: share_of(&|at| !looks.looks[at].busy),
-        sharing_busy: share_of(&|at| looks.looks[at].busy),
+        sharing: share_of(false),
+        sharing_busy: share_of(true),
         siblings_not_confirmed: series.siblings_without_effect(&shown),
         split: Some(Share::of(hidden as u64, known.len() as u64, 0)),
         memory: load_bound.and_then(|bound| two_distances(&loads, bound)),
         topology: shown.judge(&known),
         states,
     })
-}
-
-/// Whether each CPU answered at least half of the others. The place of a CPU that did not run is unknown.
-fn answers(look: &Look, positions: &[(usize, usize)], cpus: usize) -> bool {
-    let (mut asked, mut answered) = (vec![0u32; cpus], vec![0u32; cpus]);
-    for ((a, b), ns) in positions.iter().zip(&look.line_ns) {
-        for cpu in [*a, *b] {
-            asked[cpu] += 1;
-            answered[cpu] += u32::from(ns.is_some_and(|ns| ns > 0.0 && ns < LOST_NS));
-        }
-    }
-    !positions.is_empty() && asked.iter().zip(&answered).all(|(asked, answered)| 2 * answered >= *asked)
 }
 
 /// The placement checks and their CPU pairs.
@@ -145,40 +134,24 @@ impl Series<'_> {
         self.all.iter().flatten().copied()
     }
 
-    fn map<T>(&self, of: impl Fn(&Look) -> T) -> Vec<Option<T>> {
-        self.all.iter().map(|look| look.map(&of)).collect()
-    }
-
-    /// The CPU pairs of a placement check that are on separate cores and answered, with their handover times.
-    fn apart<'b>(&'b self, look: &'b Look) -> impl Iterator<Item = ((usize, usize), f64)> + 'b {
+    /// The CPU pairs of a placement check that answered, with their handover times and whether they were on one core.
+    fn pairs<'b>(&'b self, look: &'b Look) -> impl Iterator<Item = ((usize, usize), f64, bool)> + 'b {
         let cpus = &self.looks.cpus;
         let on_one = |(a, b): (usize, usize)| {
             look.contended.iter().any(|one| one.pair == (cpus[a], cpus[b]) && one.slowdown >= ONE_CORE)
         };
-        let answered = self.positions.iter().zip(&look.line_ns).filter_map(|(at, ns)| Some((*at, (*ns)?)));
-        answered.filter(move |(pair, ns)| *ns > 0.0 && *ns < LOST_NS && !on_one(*pair))
+        let pairs = self.positions.iter().enumerate();
+        pairs.filter_map(move |(at, pair)| Some((*pair, look.transfer(at)?, on_one(*pair))))
     }
 
-    fn lines(&self) -> Vec<f64> {
-        self.known().flat_map(|look| self.apart(look).map(|(_, ns)| ns)).collect()
+    /// The CPU pairs of a placement check that are on separate cores.
+    fn apart<'b>(&'b self, look: &'b Look) -> impl Iterator<Item = ((usize, usize), f64)> + 'b {
+        self.pairs(look).filter(|(_, _, on_one)| !on_one).map(|(pair, ns, _)| (pair, ns))
     }
 
     /// The cores shared by several CPUs, ascending.
     fn cores(&self, look: &Look) -> Vec<CpuList> {
-        let mut cores: Vec<CpuList> = Vec::new();
-        for one in look.contended.iter().filter(|one| one.slowdown >= ONE_CORE) {
-            let mut core: CpuList = [one.pair.0, one.pair.1].into_iter().collect();
-            cores.retain(|other| {
-                let joins = other.iter().any(|cpu| core.contains(cpu));
-                if joins {
-                    other.iter().for_each(|cpu| core.insert(cpu));
-                }
-                !joins
-            });
-            cores.push(core);
-        }
-        cores.sort();
-        cores
+        joined(look.contended.iter().filter(|one| one.slowdown >= ONE_CORE).map(|one| one.pair))
     }
 
     /// Siblings reported by Linux that did not slow each other down in any test.
@@ -197,16 +170,31 @@ impl Series<'_> {
     }
 }
 
-fn distances(lines: &[f64], bounds: &[f64]) -> Vec<Distance> {
+/// The groups of CPUs that these pairs connect, ascending.
+pub(crate) fn joined(pairs: impl Iterator<Item = (u32, u32)>) -> Vec<CpuList> {
+    let mut groups: Vec<CpuList> = Vec::new();
+    for pair in pairs.map(|(a, b)| [a, b].into_iter().collect::<CpuList>()) {
+        let (met, rest) = groups.into_iter().partition(|of: &CpuList| !of.intersection(&pair).is_empty());
+        groups = rest;
+        groups.push(met.into_iter().fold(pair, |all, of: CpuList| all.union(&of)));
+    }
+    sorted(groups)
+}
+
+fn distances(lines: &[f64], bounds: &[f64], pairs: usize) -> Vec<Distance> {
     let mut classes: Vec<Vec<f64>> = vec![Vec::new(); bounds.len() + 1];
     lines.iter().for_each(|ns| classes[class_of(bounds, *ns)].push(*ns));
-    let distance = |of: Vec<f64>| Distance {
-        median_ns: Summary::from_samples(&of).median,
+    classes.iter().filter(|of| !of.is_empty()).map(|of| distance(of, pairs)).collect()
+}
+
+/// A class of this many pairs.
+fn distance(of: &[f64], pairs: usize) -> Distance {
+    Distance {
+        median_ns: Summary::from_samples(of).median,
         low_ns: of.iter().copied().fold(f64::INFINITY, f64::min),
         high_ns: of.iter().copied().fold(0.0, f64::max),
-        share: of.len() as f64 / lines.len() as f64,
-    };
-    classes.into_iter().filter(|of| !of.is_empty()).map(distance).collect()
+        share: of.len() as f64 / pairs as f64,
+    }
 }
 
 fn two_distances(loads: &[f64], bound: f64) -> Option<TwoDistances> {
@@ -224,10 +212,11 @@ fn motion(states: &[&ShapeState], is_virtual: bool) -> Motion {
     let mut counts: BTreeMap<&ShapeState, usize> = BTreeMap::new();
     states.iter().for_each(|state| *counts.entry(state).or_default() += 1);
     let usual = counts.values().copied().max().unwrap_or(0);
+    // A single disturbed check may show other distances, but no shared core.
+    let stay = states.windows(2).all(|pair| pair[0].cores == pair[1].cores);
     match states.len() {
         n if n - usual >= LEAST_OTHER && is_virtual => Motion::Floating,
-        n if n - usual >= LEAST_OTHER => Motion::Unknown,
-        n if n < LEAST_LOOKS => Motion::Unknown,
+        n if n < LEAST_LOOKS || n - usual >= LEAST_OTHER || !stay => Motion::Unknown,
         _ => Motion::Pinned,
     }
 }

@@ -10,13 +10,42 @@ use record::{CpuList, Label, Measurement, Summary, Text, detail, text};
 /// Minimum number of samples per state for computing an interval.
 const LEAST: usize = 6;
 
-/// The state before and after a sample, if it is the same; `None` if CPUs moved in between or the state is unknown.
-fn state(states: &[Option<ShapeState>], look: u32) -> Option<&ShapeState> {
+/// The state of a result's CPUs before and after a sample, if it is the same; `None` if they moved in between or the state is unknown. A pair
+/// is measured right after a check.
+fn state(m: &Measurement, cpus: &CpuList, states: &[Option<ShapeState>], look: u32) -> Option<ShapeState> {
     let after = look as usize;
-    let before = states.get(after.checked_sub(1)?)?.as_ref()?;
-    match states.get(after) {
-        Some(next) => next.as_ref().filter(|next| *next == before),
+    let before = among(states.get(after.checked_sub(1)?)?.as_ref()?, cpus);
+    match states.get(after).filter(|_| !is_of_pair(m)) {
+        Some(next) => next.as_ref().map(|next| among(next, cpus)).filter(|next| *next == before),
         None => Some(before),
+    }
+}
+
+fn is_of_pair(m: &Measurement) -> bool {
+    m.labels.get(Label::From).is_some()
+}
+
+/// The CPUs of a result: those of a program, of threads, or of a pair; empty if unknown.
+fn cpus_of(m: &Measurement) -> CpuList {
+    let list = || m.labels.word(Label::Cpus)?.parse().ok();
+    let one = |label: Label| m.labels.count(label).and_then(|cpu| u32::try_from(cpu).ok());
+    let known = m.detail.get(detail::CPUS).and_then(|cpus| cpus.parse().ok()).or_else(list);
+    known.unwrap_or_else(|| [Label::Cpu, Label::From, Label::To].into_iter().filter_map(one).collect())
+}
+
+/// The part of a state that concerns these CPUs. A single CPU shares cores and caches with the others.
+fn among(state: &ShapeState, cpus: &CpuList) -> ShapeState {
+    if cpus.len() < 2 {
+        return state.clone();
+    }
+    let inside = |of: &[CpuList]| -> Vec<CpuList> {
+        of.iter().map(|one| one.intersection(cpus)).filter(|one| one.len() > 1).collect()
+    };
+    let domains = state.domains.iter().map(|of| inside(of)).collect();
+    ShapeState {
+        cores: inside(&state.cores),
+        domains,
+        far_from_memory: state.far_from_memory.intersection(cpus),
     }
 }
 
@@ -54,14 +83,16 @@ pub(crate) fn explain(m: &Measurement, states: &[Option<ShapeState>]) -> Option<
     if m.looks.len() != m.samples.len() {
         return None;
     }
-    let cpu = m.labels.count(Label::Cpu).and_then(|cpu| u32::try_from(cpu).ok());
-    let known = m.samples.iter().zip(&m.looks).filter_map(|(ns, look)| Some((*ns, state(states, *look)?)));
+    let cpus = cpus_of(m);
+    let cpu = cpus.iter().next().filter(|_| cpus.len() == 1);
+    let known = m.samples.iter().zip(&m.looks);
+    let known = known.filter_map(|(value, look)| Some((*value, state(m, &cpus, states, *look)?)));
     let (mut by_memory, mut by_state) =
-        (BTreeMap::<bool, Vec<f64>>::new(), BTreeMap::<&ShapeState, Vec<f64>>::new());
-    for (ns, state) in known {
+        (BTreeMap::<bool, Vec<f64>>::new(), BTreeMap::<ShapeState, Vec<f64>>::new());
+    for (value, state) in known {
         let far = cpu.is_some_and(|cpu| state.far_from_memory.contains(cpu));
-        by_memory.entry(far).or_default().push(ns);
-        by_state.entry(state).or_default().push(ns);
+        by_memory.entry(far).or_default().push(value);
+        by_state.entry(state).or_default().push(value);
     }
     let figure = |summary: &Summary| Value::from(record::units::figure(summary.median, &m.unit));
     if let (Some(near), Some(far)) = (by_memory.get(&false), by_memory.get(&true))
@@ -76,23 +107,21 @@ pub(crate) fn explain(m: &Measurement, states: &[Option<ShapeState>]) -> Option<
             share = Value::Share(other.n as f64 / (one.n + other.n) as f64)
         ));
     }
-    // If a program runs on several CPUs, only the number of cores that they occupy matters.
-    let cpus: Option<CpuList> = m.detail.get(detail::CPUS).and_then(|cpus| cpus.parse().ok());
+    // For several CPUs, the number of cores that they occupy matters most. While all are busy, this is the number right afterwards.
     let mut by_cores = BTreeMap::<usize, Vec<f64>>::new();
-    for (value, look) in m.samples.iter().zip(&m.looks) {
-        let state = states.get(*look as usize).and_then(Option::as_ref);
-        if let Some((cpus, state)) = cpus.as_ref().filter(|cpus| cpus.len() > 1).zip(state) {
-            by_cores.entry(state.cores_of(cpus)).or_default().push(*value);
-        }
+    for (value, look) in m.samples.iter().zip(&m.looks).filter(|_| cpus.len() > 1) {
+        let at = (*look as usize).checked_sub(usize::from(is_of_pair(m)));
+        let Some(state) = at.and_then(|at| states.get(at)?.as_ref()) else { continue };
+        by_cores.entry(state.cores_of(&cpus)).or_default().push(*value);
     }
     if let (Some((few, less)), Some((many, more))) = (by_cores.first_key_value(), by_cores.last_key_value())
         && let Some([one, other]) = differ(less, more)
     {
         return Some(text!(
             "noise-by-cores",
-            "{one} while its {cpus} CPUs were on {few} cores, {other} while they were on {many} ({share} of the samples)",
+            "{one} while its {cpus} CPUs were on {few} of {many} cores, {other} while they were on {many} ({share} of the samples)",
             one = figure(&one),
-            cpus = cpus.map_or(0, |cpus| cpus.len()),
+            cpus = cpus.len(),
             few = *few,
             other = figure(&other),
             many = *many,
@@ -103,6 +132,7 @@ pub(crate) fn explain(m: &Measurement, states: &[Option<ShapeState>]) -> Option<
     states.sort_by_key(|samples| std::cmp::Reverse(samples.len()));
     let [one, other] = differ(states.first()?, states.get(1)?)?;
     Some(text!(
+        "noise-by-placement",
         "the CPUs moved: {one} in one placement ({share} of the samples), {other} in another",
         one = figure(&one),
         share = Value::Share(one.n as f64 / m.samples.len() as f64),
@@ -179,6 +209,11 @@ mod tests {
             (says.code(), says.value("few"), says.value("many")),
             (Some("noise-by-cores"), Some(&1usize.into()), Some(&2usize.into()))
         );
+        // Bandwidth lists its CPUs in a label.
+        let place = Labels::new().with_label(Label::Cpus, "0-1");
+        let rates = m.samples.iter().map(|rate| rate * 1e8).collect();
+        let bandwidth = Measurement::new(metrics::MEMORY_BANDWIDTH, place, rates).with_looks(m.looks.clone());
+        assert_eq!(explain(&bandwidth, &states).unwrap().code(), Some("noise-by-cores"));
         // Nothing is reported for CPUs that did not share a core.
         assert_eq!(explain(&m.clone().with_detail(detail::CPUS, "2-3"), &states), None);
         assert_eq!(explain(&m.with_detail(detail::CPUS, "0"), &states), None);

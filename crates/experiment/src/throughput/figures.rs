@@ -58,10 +58,8 @@ fn make_throughput(job: &Job, step: &Step, runs: &[&Run], unit: &str, place: Lab
         .with_detail(detail::COMMAND, job.command_line())
         .with_detail(detail::CPUS, step.set().to_string())
         .with_detail(detail::HOW, how.to_string())
-        .with_known_detail(detail::PROGRAM, runs.iter().find_map(|run| run.program.as_deref()));
-    if runs.iter().any(|run| run.look > 0) {
-        throughput = throughput.with_looks(runs.iter().map(|run| run.look).collect());
-    }
+        .with_known_detail(detail::PROGRAM, runs.iter().find_map(|run| run.program.as_deref()))
+        .with_looks(runs.iter().map(|run| run.look).collect());
     // For a recipe: different settings mean different work.
     if !job.values.is_empty() {
         let settings: Vec<String> =

@@ -76,7 +76,7 @@ pub(super) fn measure_steps(
         }
         Err(trouble) => Err((trouble, 0)),
     };
-    results.looks = runner.looker.map(Looker::into_looks).filter(|looks| !looks.looks.is_empty());
+    results.looks = runner.looker.and_then(Looker::into_looks);
     match ended {
         Ok(()) => {}
         Err((Trouble::Stopped(signal), done)) => {

@@ -132,7 +132,7 @@ fn plan_and_run(context: &mut Context, groups: &[Group], parts: &[Part]) -> Resu
                     }
                     let Some(stream) = stream::find(op, kinds[index], width) else { continue };
                     let (new, moved) = walk::run(group, parts, stream, seconds);
-                    taken_of[index].add(new, moved);
+                    taken_of[index].add(new, context.next_look(), moved);
                     context.look(group.cpus.len() == context.cpus.len());
                     done += 1;
                     context.advance(done as f64 / runs as f64);

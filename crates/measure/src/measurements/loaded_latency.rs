@@ -264,8 +264,7 @@ fn push_all(context: &mut Context, cpu: u32, points: &[Point], loaders: &[u32]) 
             .with_detail(detail::NS_AT_HALF_OF_PEAK, json!(value_at(&curve, peak * 0.5)))
             .with_detail(detail::NS_AT_80_PERCENT_OF_PEAK, json!(value_at(&curve, peak * 0.8)));
         let marks = if point.moved { mark_migrated(point.samples.len()) } else { Vec::new() };
-        let looks = Vec::from_iter(Some(point.look).filter(|look| *look > 0));
-        let mut m = judged(Measurement { marks, looks: looks.clone(), ..m }, 0.05);
+        let mut m = judged(Measurement { marks, ..m }.with_looks(vec![point.look]), 0.05);
         // The refutation replaces any other doubt, because it explains it.
         if refuted(point) {
             m.doubt = Some(Text::from(REFUTED).into());
@@ -274,7 +273,7 @@ fn push_all(context: &mut Context, cpu: u32, points: &[Point], loaders: &[u32]) 
         context.push(m);
         if !point.probe.is_empty() {
             let probe = Measurement::new(metrics::PROBE_LATENCY, place, point.probe.clone());
-            let mut heard = judged(Measurement { looks, ..probe }, 0.05);
+            let mut heard = judged(probe.with_looks(vec![point.look]), 0.05);
             heard.doubt = doubt.filter(|_| refuted(point)).or(heard.doubt);
             context.push(heard);
         }

@@ -206,7 +206,7 @@ fn bandwidth(
             let memory = column.cycle.mapping();
             let read = reading::run(&row.cpus, memory, column.touched, kernel, terms, context.stop);
             threads[cell] = read.threads;
-            rates[cell].add(read.rates, read.moved);
+            rates[cell].add(read.rates, context.next_look(), read.moved);
             context
                 .advance(0.5 + 0.5 * (pass * order.len() + step + 1) as f64 / (passes * order.len()) as f64);
         }
@@ -301,7 +301,7 @@ fn elements(
             .with_label(Label::Cpu, row.lead)
             .with_label(Label::Node, column.node);
         let mut rates = Rates::default();
-        rates.add(samples, moved);
+        rates.add(samples, context.next_look(), moved);
         let m = rates
             .measurement(metrics::STREAM_NS_PER_ELEMENT, place, 1.0)
             .with_detail(detail::VECTORS, stream.variant.name())

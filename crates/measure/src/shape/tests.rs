@@ -61,7 +61,7 @@ fn cpus_that_are_not_there_have_no_answer_and_nobody_waits_long() {
     // CPUs that went offline or were removed from the cpuset: threads cannot be pinned to them.
     let mut looker = Looker::new(&machine, &[here, 4000, 4001].into_iter().collect()).unwrap();
     let look = looker.look(false);
-    assert_eq!((look.line_ns, look.contended), (vec![None; 3], Vec::new()));
+    assert_eq!((look.line_ns, look.contended, look.interrupted), (vec![None; 3], Vec::new(), true));
     assert!(look.memory_ns.iter().skip(1).all(Option::is_none));
 }
 
@@ -123,7 +123,7 @@ fn looks_keep_to_their_share_of_a_run() {
     looker.began = Instant::now();
     looker.look_when_due(false);
     assert!(looker.is_empty());
-    let mut looker = looker.planned(10.0);
+    looker.plan(10.0);
     looker.look_when_due(false);
     assert_eq!(looker.len(), 1);
     // A second check this soon would exceed the share of time.

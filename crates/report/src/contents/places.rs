@@ -6,11 +6,12 @@ use record::live::Share;
 use record::machine::Cpu;
 use record::phrase::count_noun;
 use record::shape::{Distance, Motion, Shape, ShapeState, Topology};
-use record::{CpuList, Record, date, units};
+use record::{CpuList, Record, date, metrics, units};
 
 use super::{Block, Part, conditions};
 use crate::chart::bars::{Bar, Bars, Fill, Piece};
 use crate::table::{Field, Table};
+use crate::text::capitalized;
 
 /// Maximum number of periods shown; the rest is in the record.
 const MOST: usize = 24;
@@ -18,16 +19,21 @@ const MOST: usize = 24;
 /// The block; empty without placement checks.
 pub(crate) fn block(record: &Record) -> Option<Block> {
     let shape = record.diagnosis.shape.as_ref().filter(|shape| shape.looks > 0)?;
-    let fields: [Field<Distance>; 4] = [
-        ("#median", |of| units::figure(of.median_ns, "ns")),
-        ("#lowest", |of| units::figure(of.low_ns, "ns")),
-        ("#highest", |of| units::figure(of.high_ns, "ns")),
-        ("#share of pairs", |of| units::percent(of.share)),
+    let fields: [Field<(&str, &Distance)>; 5] = [
+        ("placement", |(placement, _)| (*placement).to_owned()),
+        ("#median", |(_, of)| units::figure(of.median_ns, "ns")),
+        ("#lowest", |(_, of)| units::figure(of.low_ns, "ns")),
+        ("#highest", |(_, of)| units::figure(of.high_ns, "ns")),
+        ("#share of pairs", |(_, of)| units::percent(of.share)),
     ];
     let mut table = Table::with_fields("Cache-line transfer between CPUs", None, &fields);
-    shape.distances.iter().for_each(|of| table.item(&fields, of));
-    let mut parts =
-        vec![Part::Says(says(shape)), Part::Table(beside_shown(record, shape)), Part::Table(table)];
+    let apart = shape.distances.iter().map(|of| ("separate cores", of));
+    let all = shape.one_core.iter().map(|of| ("one core", of)).chain(apart);
+    all.for_each(|of| table.item(&fields, &of));
+    let by_placement = shape.core_to_core.iter().take(MOST).map(|says| capitalized(&says.to_string()) + ".");
+    let said = [Some(says(record, shape)), pairs(record, shape)].into_iter().flatten().chain(by_placement);
+    let mut parts: Vec<Part> = said.map(Part::Says).collect();
+    parts.extend([Part::Table(beside_shown(record, shape)), Part::Table(table)]);
     let spells = spells(record, shape);
     let is_new = |state: &ShapeState| !state.cores.is_empty() || state.domains.iter().any(|of| of.len() > 1);
     if spells.len() > 1 || spells.first().is_some_and(|spell| is_new(spell.state)) {
@@ -43,6 +49,20 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
         parts.extend([Part::Bars(strip(record, shape)), Part::Table(table)]);
     }
     Some(Block::new("CPU placement", Some("shape"), parts))
+}
+
+/// The placement of the CPUs while core-to-core latency was measured.
+fn pairs(record: &Record, shape: &Shape) -> Option<String> {
+    let measured = record.measurements_of(metrics::CORE_TO_CORE_LATENCY);
+    let looks: BTreeSet<usize> = measured.flat_map(|m| &m.looks).map(|look| *look as usize).collect();
+    let states = looks.into_iter().filter_map(|look| shape.states.get(look.checked_sub(1)?)?.as_ref());
+    let (apart, shared): (Vec<_>, Vec<_>) = states.partition(|state| state.cores.is_empty());
+    let cores = match (shared.len(), shared.len() + apart.len()) {
+        (_, 0) => return None,
+        (0, _) => "all CPUs were on separate cores".to_owned(),
+        (shared, all) => format!("CPUs shared a core in {shared} of {}", count_noun(all, "placement check")),
+    };
+    Some(format!("While core-to-core latency was measured, {cores}."))
 }
 
 /// The topology reported by Linux, compared with the measurements.
@@ -183,15 +203,17 @@ pub(crate) fn brief(shape: &Shape, now: &str) -> String {
 }
 
 /// The answer in a sentence or two.
-fn says(shape: &Shape) -> String {
+fn says(record: &Record, shape: &Shape) -> String {
+    let all = record.looks.iter().flat_map(|looks| &looks.looks).count();
+    let lost = all.saturating_sub(shape.looks as usize);
+    let lost = (lost > 0).then(|| format!("Checks that other processes or the hypervisor ended: {lost}."));
     let looks = count_noun(u64::from(shape.looks), "placement check");
+    let changes = count_noun(u64::from(shape.changes), "change");
     let motion = match shape.motion {
         Motion::Pinned => format!("The CPUs did not move in {looks}."),
-        Motion::Floating => {
-            format!("The CPUs moved: {} in {looks}.", count_noun(u64::from(shape.changes), "change"))
-        }
-        // Without a hypervisor, CPUs cannot move.
-        Motion::Unknown if shape.looks > 3 => format!("The distances between CPUs varied in {looks}."),
+        Motion::Floating => format!("The CPUs moved: {changes} in {looks}."),
+        // Without a hypervisor, CPUs cannot move; with one, a single different check may be disturbed.
+        Motion::Unknown if shape.looks > 3 => format!("Distances between CPUs varied: {changes} in {looks}."),
         Motion::Unknown => format!("{looks}: too few to show whether CPUs move."),
     };
     let shown = match shape.topology {
@@ -225,6 +247,7 @@ fn says(shape: &Shape) -> String {
         share(shape.sharing, "between measurements"),
         share(shape.sharing_busy, "after all CPUs were busy"),
         memory,
+        lost,
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
@@ -259,6 +282,30 @@ mod tests {
         let some = had(&[&["0-1", "2-3"], &["0-1", "2-3"], &[], &[], &[]]).unwrap();
         assert_eq!(some, "4 CPUs on 2 cores in 40.0 %, on 4 cores in 60.0 % of 5 placement checks");
         assert_eq!((had(&[]), cores_had(&Record::new("0.1.0", String::new(), Vec::new()))), (None, None));
+    }
+
+    #[test]
+    fn core_to_core_latency_is_shown_with_the_placement_at_that_time() {
+        let measured = |look: u32| {
+            let mut record = record_of(vec![sharing(&["0-1"]), sharing(&[]), sharing(&[])]);
+            let m = record::Measurement::new(metrics::CORE_TO_CORE_LATENCY, record::Labels::new(), vec![7.0]);
+            record.measurements.push(m.with_looks(vec![look]));
+            let shape = record.diagnosis.shape.clone().unwrap();
+            pairs(&record, &shape).unwrap_or_default()
+        };
+        assert!(measured(1).ends_with("shared a core in 1 of 1 placement check."), "{}", measured(1));
+        assert!(measured(2).ends_with("were on separate cores."), "{}", measured(2));
+        // Before the first check, and without checks, the placement is unknown.
+        assert_eq!((measured(0).as_str(), measured(9).as_str()), ("", ""));
+    }
+
+    #[test]
+    fn interrupted_checks_are_counted() {
+        let record = record_of(vec![sharing(&[]), None, None]);
+        let all = says(&record, record.diagnosis.shape.as_ref().unwrap());
+        assert!(all.contains("ended: 2."), "{all}");
+        let record = record_of(vec![sharing(&[])]);
+        assert!(!says(&record, record.diagnosis.shape.as_ref().unwrap()).contains("ended:"));
     }
 
     #[test]

@@ -92,10 +92,6 @@ pub(super) fn repeat(job: &Job, repeat: Repeat, options: &Options, stop: &Stop) 
             break;
         }
     }
-    runs.looks = taken(looker);
+    runs.looks = looker.and_then(Looker::into_looks);
     Ok(runs)
-}
-
-pub(super) fn taken(looker: Option<Looker>) -> Option<Looks> {
-    looker.map(Looker::into_looks).filter(|looks| !looks.looks.is_empty())
 }

@@ -11,7 +11,6 @@ use record::phrase::count_noun;
 use record::turns::Turns;
 use record::{Ended, units};
 
-use super::runs::taken;
 use super::{add_ceilings, deliver};
 use crate::commands::gate;
 use crate::commands::measuring::{Measuring, Outcome, chosen_cpus};
@@ -62,7 +61,7 @@ pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]
     let mut outcome = Outcome {
         measurements: measured.measurements,
         coverage: measured.coverage,
-        looks: taken(heard.looker),
+        looks: heard.looker.and_then(Looker::into_looks),
         ended,
         ..Outcome::default()
     };
