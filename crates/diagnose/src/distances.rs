@@ -139,9 +139,7 @@ pub(crate) fn judge(latency: &Cells, distances: &Table) -> Judgement {
     let more = mismatches.len().saturating_sub(MOST_SENTENCES);
     let mut mismatches: Vec<Text> =
         mismatches.into_iter().take(MOST_SENTENCES).map(|mismatch| mismatch.says).collect();
-    if more > 0 {
-        mismatches.push(text!("distances-more", "{more} more such pairs"));
-    }
+    mismatches.extend((more > 0).then(|| text!("distances-more", "{more} more such pairs")));
     let agreement = gamma(&rated);
     let says = agreement.map(|agreement| summarize(agreement, is_default, !mismatches.is_empty()));
     Judgement { agreement, mismatches, loss, says }

@@ -53,9 +53,7 @@ impl KeptCeilings {
     /// nothing.
     pub fn with_record(mut self, record: &Record, file: Option<&str>, here: &Identity) -> Option<String> {
         let mut new = collect_ceilings(record);
-        if new == Ceilings::default() {
-            return None;
-        }
+        (new != Ceilings::default()).then_some(())?;
         let day = record.started.get(..10).unwrap_or_default();
         let at = self.machines.iter().position(|one| is_same(&one.machine, here));
         let old = at.map(|at| self.machines.remove(at).ceilings).unwrap_or_default();

@@ -45,8 +45,13 @@ impl Observed {
 
     /// The speedup in a sentence, with a comparison between the part that only binding explains and the model's
     /// maximum.
-    pub(crate) fn against_model(&self, devices: Option<f64>, modelled: f64) -> Text {
+    pub(crate) fn against_model(&self, devices: Option<f64>, now: Option<u32>, modelled: f64) -> Text {
         let mut says = self.says();
+        // The devices of which the text speaks may be faster than those of the other machine.
+        let named =
+            self.changes.split_once(" MT/s").and_then(|(front, _)| front.rsplit(' ').next()?.parse().ok());
+        let named = named.zip(now).map(|(then, now): (f64, u32)| then / f64::from(now));
+        let devices = devices.map(|devices| named.unwrap_or(devices));
         if let Some(devices) = devices.filter(|devices| self.factor / devices > modelled * OFF) {
             let rest = Value::Factor(self.factor / devices);
             let (devices, modelled) = (Value::Factor(devices), Value::Factor(modelled));

@@ -76,9 +76,7 @@ fn weigh_workload(steps: Steps) -> Option<SiblingsAdd> {
     let basis = if threads == cores { Basis::Measured } else { Basis::Extrapolated };
     let (all, alone) = (last.value(), steps.alone.value() * cores as f64 / threads as f64);
     let adds = all / alone - 1.0;
-    if !adds.is_finite() {
-        return None;
-    }
+    adds.is_finite().then_some(())?;
     let bytes_of_work = last.detail.get(detail::WORK) == Some("B");
     let work = if bytes_of_work { "B/s" } else { last.unit.as_str() };
     let rate = |value: f64| Value::from(figure(value, work));

@@ -106,9 +106,7 @@ fn against(
     let rounds: Vec<(f64, f64)> =
         base.time.samples.iter().copied().zip(this.time.samples.iter().copied()).collect();
     let compared = compare_pairs(&rounds, Scale::Ratio, comparisons, floor);
-    if compared.rounds == 0 {
-        return None;
-    }
+    (compared.rounds != 0).then_some(())?;
     let (ratio, interval) = times_as_long(&compared);
     let failed = [base, this].into_iter().find_map(describe_failures);
     let slower = compared.is_less().filter(|_| failed.is_none()).map(|less| !less);

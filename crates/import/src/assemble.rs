@@ -66,11 +66,12 @@ pub(crate) fn assemble(
         facts.rows.clear();
     }
     processor(&lscpu, &facts, &mut machine, &mut state);
-    cpus::fill(&lscpu, &numactl, &facts, &mut machine, &mut draft.contradictions, &mut coverage);
+    cpus::fill(&lscpu, &numactl, &facts, &mut machine, &mut draft.contradictions);
     if lscpu.kinds.is_empty() {
         draft.inventory.extend(cpus::by_firmware(&facts, &mut machine));
     }
-    caches::fill(&lscpu, &facts, &mut machine, &mut coverage);
+    let mut of_caches = Vec::new();
+    caches::fill(&lscpu, &facts, &mut machine, &mut of_caches);
     if let Some(hz) = lscpu.machine.number("mhz") {
         // If there are several CPUs, the clock cannot be assigned to one of them.
         let only = machine.cpus.iter().map(|cpu| cpu.id).filter(|_| machine.cpus.len() == 1);
@@ -79,6 +80,8 @@ pub(crate) fn assemble(
     }
     draft.inventory.extend(files::read(&facts, &lscpu, &mut machine, &mut state)?);
     machine::by_design(&mut machine);
+    cpus::not_placed(&facts, &machine, &mut coverage);
+    coverage.append(&mut of_caches);
     if draft.entries() == 0 {
         return Err(Error::NothingRead { tools: outputs.into_iter().map(|output| output.tool).collect() });
     }

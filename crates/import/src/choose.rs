@@ -36,9 +36,7 @@ pub fn choose_machine(machines: Vec<Imported>, wanted: &str) -> Result<Imported,
 pub fn list_machines(machines: &[Imported]) -> String {
     let named = names(machines).enumerate().take(MOST_NAMED);
     let mut all: Vec<String> = named.map(|(at, name)| format!("{}: {name}", at + 1)).collect();
-    if machines.len() > MOST_NAMED {
-        all.push(format!("and {} more", machines.len() - MOST_NAMED));
-    }
+    all.extend((machines.len() > MOST_NAMED).then(|| format!("and {} more", machines.len() - MOST_NAMED)));
     all.join(", ")
 }
 

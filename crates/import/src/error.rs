@@ -8,11 +8,18 @@ use record::import::Origin;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// None of the texts contains output of a supported tool.
-    #[error("{}", describe_unknown(*.lines))]
+    #[error("{}", describe_unknown(*.lines, *.rows))]
     NothingKnown {
         /// The number of lines that are not blank.
         lines: u64,
+        /// The number of table rows with numbers.
+        rows: u64,
     },
+    /// The description of a table matches no row.
+    #[error(
+        "--table {0:?} matches no row: the table must be below that heading, have that column and contain numbers"
+    )]
+    UnusedTable(String),
     /// The outputs contain no readable value, because the tool had no permission or printed only a header.
     #[error("the text contains output of {}, but no usable values", .tools.iter().map(String::as_str).collect::<Vec<_>>().join(", "))]
     NothingRead {
@@ -46,11 +53,15 @@ pub enum Clash {
     Labels([(String, u64); 2]),
 }
 
-fn describe_unknown(lines: u64) -> String {
+fn describe_unknown(lines: u64, rows: u64) -> String {
     match lines {
         0 => "the text is empty".to_owned(),
         1 => "its only line is not output of a supported tool".to_owned(),
-        lines => format!("none of the {lines} lines is output of a supported tool"),
+        lines if rows == 0 => format!("none of the {lines} lines is output of a supported tool"),
+        lines => format!(
+            "none of the {lines} lines is output of a supported tool, but {rows} are table rows with numbers: map them to \
+             a metric with --table"
+        ),
     }
 }
 

@@ -12,13 +12,14 @@ use crate::clean::{self, Cleaned, Kind};
 use crate::error::{Clash, Error};
 use crate::limits::{LONGEST_TEXT, MOST_ENTRIES, MOST_ENTRIES_IN_ALL, MOST_MACHINES};
 use crate::line::{Line, continued, ends_open, quote};
+use crate::numbers::parse_decimal;
 use crate::prompts::{self, Mark};
 use crate::sections::{Sections, add_example};
 use crate::setting::Setting;
 use crate::sink::Sink;
 use crate::split::Split;
 use crate::table::Table;
-use crate::tool::{Command, Fit, Reader, Tool};
+use crate::tool::{Command, Fit, Reader, Tool, opens};
 use crate::tools::{self, dmidecode, files, published};
 
 /// Tool names for texts that consist of a single output.
@@ -83,6 +84,10 @@ pub struct Importer {
     /// How to read tables of results, and the head of the current table.
     tables: Vec<Table>,
     table_head: Vec<String>,
+    /// The label of the last row that has one.
+    first_cell: String,
+    /// The number of rows with numbers that were not read.
+    rows: u64,
     /// Labels that the user sets for all results.
     settings: Vec<Setting>,
     not_understood: NotUnderstood,
@@ -168,10 +173,13 @@ impl Importer {
         if let Some(error) = self.error {
             return Err(error);
         }
+        if let Some(unused) = self.tables.iter().find(|table| !table.is_used) {
+            return Err(Error::UnusedTable(unused.text.clone()));
+        }
         let mut sections = self.sections.finish();
         sections.retain(|section| !section.outputs.is_empty());
         if sections.is_empty() {
-            return Err(Error::NothingKnown { lines: self.lines });
+            return Err(Error::NothingKnown { lines: self.lines, rows: self.rows });
         }
         if sections.iter().all(|section| section.draft.entries() == 0) {
             let outputs = sections.iter().flat_map(|section| &section.outputs);
@@ -225,6 +233,8 @@ impl Importer {
             self.error = Some(Error::SideBySide(label.to_owned(), line.number));
         }
         if !known {
+            let is_number = |cell: &String| parse_decimal(cell.trim_matches(['*', '`'])).is_some();
+            self.rows += u64::from(line.kind == Kind::Row && line.cells.iter().any(is_number));
             let prose = line.kind == Kind::Text && !line.in_fence;
             self.threads = prompts::find_threads(&line.text).filter(|_| prose).or(self.threads);
             self.add_unknown(plain);
@@ -243,24 +253,35 @@ impl Importer {
 
     /// Whether a line is a table row that was read according to the user's description.
     fn mapped(&mut self, plain: Line, line: &Cleaned) -> bool {
+        let mut cells = line.cells.clone();
         if self.table_head.is_empty() {
-            self.table_head.clone_from(&line.cells);
+            self.table_head = cells;
+            self.first_cell.clear();
             return false;
         }
-        let of_table = |table: &Table| table.figures(&self.table_head, &line.cells, &self.heading);
-        let figures: Vec<_> = self.tables.iter().flat_map(of_table).collect();
-        let taken = !figures.is_empty();
+        // A row without a label continues the row above.
+        match cells.first_mut() {
+            Some(first) if first.is_empty() => first.clone_from(&self.first_cell),
+            first => self.first_cell = first.cloned().unwrap_or_default(),
+        }
         let tool = record::import::PUBLISHED_FIGURES;
-        for (machine, metric, figure) in figures {
-            let section = self.sections.enter_named(machine.as_deref());
-            let section = self.sections.get(section);
-            let mut sink = Sink::new(&mut section.draft, tool, &self.text);
-            published::take(metric, published::parse_figure(metric, &figure), plain, &mut sink);
-            let taken = sink.taken;
-            match section.outputs.last_mut().filter(|last| last.tool == tool && last.text == self.text) {
-                Some(last) => (last.lines.1, last.taken) = (plain.number, last.taken + taken),
-                None => {
-                    section.outputs.push(Output { taken, ..output(tool, &self.text, plain.number, None) })
+        let mut taken = false;
+        for table in &mut self.tables {
+            for cell in table.figures(&self.table_head, &cells, &self.heading) {
+                (taken, table.is_used) = (true, table.is_used || cell.figure.is_ok());
+                let section = self.sections.enter_named(cell.machine.as_deref());
+                let section = self.sections.get(section);
+                let mut sink = Sink::new(&mut section.draft, tool, &self.text);
+                let figure = cell.figure.map_err(|why| format!("{:?} is not read: {why}", cell.text));
+                published::take(table.metric, figure, plain, &mut sink);
+                let taken = sink.taken;
+                match section.outputs.last_mut().filter(|last| last.tool == tool && last.text == self.text) {
+                    Some(last) => (last.lines.1, last.taken) = (plain.number, last.taken + taken),
+                    None => {
+                        section
+                            .outputs
+                            .push(Output { taken, ..output(tool, &self.text, plain.number, None) });
+                    }
                 }
             }
         }
@@ -476,11 +497,4 @@ fn output(tool: &str, text: &str, line: u64, command: Option<&Command>) -> Outpu
         lines: (line, line),
         taken: 0,
     }
-}
-
-/// Whether a line is the first of a tool's output.
-fn opens(tool: &Tool, line: Line, command: Option<&Command>) -> bool {
-    #[cfg(test)]
-    crate::damaged::look(line);
-    (tool.opens)(line, command)
 }

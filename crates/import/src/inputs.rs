@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use record::detail;
 use record::machine::{Kernel, Machine};
+use record::{Measurement, detail};
 
 use crate::tools::testing::{figures, import, the};
 use crate::{Imported, Importer, Split, Table};
@@ -300,6 +300,65 @@ fn ordinary_tables_are_read_as_the_user_says() {
     {
         assert!(Table::parse(wrong).is_err(), "{wrong}");
     }
+}
+
+#[test]
+fn cells_with_remarks_lists_and_rows_without_a_label_are_read() {
+    let text = "## Copy\n\n| CPU | pinned | copy ns |\n|---|---|---|\n| FT 2500 | cpu7 -> n0 | 2.84 |\n| | cpu7 -> n1 | 3.16 |\n\
+        | Xeon | cpu0 / 16 -> n0 | 1.15 / 1.12 |\n\n## Select\n\n| cores | Hygon 7280 | Hygon 7280 Kylin | Hygon 7280 CentOS |\n|---|---|---|---|\n\
+        | 1 | 13441 (.46) | 10236 | 12000 |\n| HT pair | 59199 (.60); 8 cores 31210 | - | 1996l |\n\n## Clock\n\n| CPU | clock |\n|---|---|\n| Xeon | 2.5G |\n";
+    let copies = "stream.ns_per_element: below=Copy, rows=machine, cpu=pinned, col=copy ns, op=copy";
+    let selects =
+        "workload.throughput: below=Select, rows=threads, cols=machine, workload=\"a \"b\"\", unit=queries/s";
+    let clocks = "core.clock: below=Clock, rows=machine, col=clock, unit=GHz";
+    let machines = several(text, "x^", &[copies, selects, clocks]);
+    let of = |name: &str| machines.iter().find(|one| one.name.as_deref() == Some(name)).expect("a machine");
+    assert_eq!(machines.len(), 5, "names that begin alike are several machines");
+    let copied: Vec<_> = of("FT 2500").measurements.iter().map(Measurement::value).collect();
+    assert_eq!(copied, [2.84, 3.16]);
+    assert_eq!(of("Xeon").measurements[0].samples, [1.15, 1.12]);
+    assert_eq!(of("Xeon").measurements[1].value(), 2.5e9);
+    let selected: Vec<_> = of("Hygon 7280").measurements.iter().map(Measurement::value).collect();
+    assert_eq!(selected, [13441.0, 59199.0]);
+    assert_eq!(of("Hygon 7280").measurements[0].labels.word(record::Label::Workload), Some("a \"b\""));
+    assert_eq!(of("Hygon 7280 Kylin").measurements.len(), 1);
+    let centos = of("Hygon 7280 CentOS");
+    assert_eq!((centos.measurements.len(), centos.import.withheld.len()), (1, 1), "1996l is reported");
+}
+
+#[test]
+fn tables_that_are_not_read_are_reported() {
+    let read = |text: &str, tables: &[&str]| {
+        let tables = tables.iter().map(|table| Table::parse(table).expect("a mapping")).collect();
+        let mut importer = Importer::new(Split::Hosts).with_tables(tables);
+        importer.read("text", text.as_bytes()).expect("reading from memory does not fail");
+        importer.finish().expect_err("nothing is read")
+    };
+    let text = "| a | b |\n|---|---|\n| x | 1 |\n| y | 2 |\n";
+    assert_eq!(read(text, &[]), crate::Error::NothingKnown { lines: 4, rows: 2 });
+    let other = "workload.time: rows=workload, col=c";
+    assert_eq!(read(text, &[other]), crate::Error::UnusedTable(other.to_owned()));
+}
+
+#[test]
+fn files_of_loops_and_counted_lines_are_read() {
+    let text = "$ for f in cpu io memory; do echo $f; cat /proc/pressure/$f; done\ncpu\nsome avg10=1.50 avg60=0.70 avg300=0.20 total=1\n\
+        full avg10=0.00 avg60=0.00 avg300=0.00 total=0\nio\nsome avg10=2.50 avg60=0.80 avg300=0.30 total=2\n\
+        full avg10=2.00 avg60=0.60 avg300=0.20 total=1\nmemory\nsome avg10=3.50 avg60=0.90 avg300=0.40 total=3\n";
+    let pressure = import(text).state;
+    let some = serde_json::to_value(&pressure).expect("a state")["pressure"].clone();
+    assert_eq!(some.as_object().map(serde_json::Map::len), Some(3), "{some}");
+    let text = "$ sort /proc/cpuinfo | uniq -c\n     16 microcode\t: 0x2000065\n     16 model name\t: Intel(R) Xeon(R) Gold 6134 CPU @ 3.20GHz\n";
+    let processor = import(text).machine.processor;
+    assert_eq!(processor.model_name.as_deref(), Some("Intel(R) Xeon(R) Gold 6134 CPU @ 3.20GHz"));
+}
+
+#[test]
+fn siblings_without_a_list_of_cpus_are_reported() {
+    let text = "/sys/devices/system/cpu/cpu0/topology/thread_siblings_list:0,4\n/sys/devices/system/cpu/cpu1/topology/thread_siblings_list:1,5\n";
+    let imported = import(text);
+    assert_eq!((imported.machine.counts.cpus_present, imported.machine.cpus.len()), (None, 0));
+    assert!(imported.coverage.iter().any(|one| one.what.to_string().contains("siblings")));
 }
 
 #[test]

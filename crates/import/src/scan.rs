@@ -29,8 +29,9 @@ pub(crate) fn doubled_label(text: &str) -> Option<&str> {
 /// Whether a text begins with one of several strings, given as a list separated by bars: `Threads started|Doing `.
 pub(crate) fn begins(text: &str, starts: &str) -> bool {
     // Most texts differ in the first character.
-    let alike = |start: &str| start.as_bytes().first() == text.as_bytes().first() && text.starts_with(start);
-    starts.split('|').any(alike)
+    let text = text.as_bytes();
+    let alike = |start: &[u8]| start.first() == text.first() && text.starts_with(start);
+    starts.as_bytes().split(|b| *b == b'|').any(alike)
 }
 
 /// Whether a word is in a list, given as words separated by bars.

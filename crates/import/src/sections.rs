@@ -33,6 +33,8 @@ struct Division {
     /// The words of the name ([`split_words`]).
     words: Vec<String>,
     level: u8,
+    /// The words of the table's label for this machine: another label is another machine.
+    label: Option<Vec<String>>,
 }
 
 /// The machines found so far, and the current one.
@@ -123,9 +125,7 @@ impl Sections {
         }
         if matches!(self.split, Split::Headings) {
             self.division = match label {
-                Some(label) => {
-                    Some(self.find_division(label, None).unwrap_or_else(|| self.add_division(label, 0)))
-                }
+                Some(label) => Some(self.label_division(label)),
                 None => self.divide_by_headings(),
             };
         }
@@ -135,7 +135,7 @@ impl Sections {
     /// The section of the machine with this name; without a name, the current section.
     pub(crate) fn enter_named(&mut self, name: Option<&str>) -> usize {
         let Some(name) = name else { return self.enter_section(None) };
-        let division = self.find_division(name, None).unwrap_or_else(|| self.add_division(name, 0));
+        let division = self.label_division(name);
         self.find_or_add((Some(division), None))
     }
 
@@ -216,13 +216,24 @@ impl Sections {
         self.sections.len() - 1
     }
 
+    /// The division with this label in a table.
+    fn label_division(&mut self, label: &str) -> usize {
+        let division = self.find_division(label, None).unwrap_or_else(|| self.add_division(label, 0));
+        let known = &mut self.divisions[division].label;
+        if known.is_none() {
+            *known = Some(split_words(label));
+            self.found.clear();
+        }
+        division
+    }
+
     fn add_division(&mut self, name: &str, level: u8) -> usize {
         let name = shorten(name);
         let given = self.given.entry(name.clone()).or_default();
         *given += 1;
         let name = if *given == 1 { name } else { format!("{name} {given}") };
         self.by_name.entry(name.to_lowercase()).or_insert(self.divisions.len());
-        self.divisions.push(Division { words: split_words(&name), name, level });
+        self.divisions.push(Division { words: split_words(&name), name, level, label: None });
         // The new division may match cached names, or make them ambiguous.
         self.found.clear();
         self.divisions.len() - 1
@@ -256,18 +267,21 @@ impl Sections {
 
     fn search_divisions(&self, text: &str, level: Option<u8>) -> Option<usize> {
         let own = split_words(text);
-        if own.is_empty() {
-            return None;
-        }
+        (!own.is_empty()).then_some(())?;
+        let is_free = |division: &Division| {
+            level.is_some() || division.label.as_ref().is_none_or(|label| *label == own)
+        };
         let alike = |division: &Division| {
             let words = &division.words;
             !words.is_empty() && (own.starts_with(words) || words.starts_with(&own))
         };
         let same_start =
-            |division: &&Division| Some(division.level) != level && division.words.first() == own.first();
-        let mut by_first = self.divisions.iter().enumerate().filter(|(_, division)| same_start(division));
-        let only = by_first.next().filter(|_| by_first.next().is_none()).map(|(at, _)| at);
-        self.divisions.iter().position(alike).or(only)
+            |division: &Division| Some(division.level) != level && division.words.first() == own.first();
+        let free = || self.divisions.iter().enumerate().filter(|(_, division)| is_free(division));
+        let mut by_first = free().filter(|(_, division)| same_start(division));
+        let only = by_first.next().filter(|_| by_first.next().is_none());
+        let same = free().find(|(_, division)| division.words == own);
+        same.or_else(|| free().find(|(_, division)| alike(division))).or(only).map(|(at, _)| at)
     }
 }
 
@@ -305,9 +319,7 @@ fn split_words(name: &str) -> Vec<String> {
 /// Counts an unrecognized line, and saves its text if it is one of the first such lines.
 pub(crate) fn add_example(lines: &mut NotUnderstood, text: &str, line: Line) {
     lines.lines += 1;
-    if lines.examples.len() < MOST_EXAMPLES {
-        lines.examples.push(origin("", text, line));
-    }
+    lines.examples.extend((lines.examples.len() < MOST_EXAMPLES).then(|| origin("", text, line)));
 }
 /// The source of a result that is combined from two lines.
 const OF_SEVERAL_LINES: &str = "events over total time";

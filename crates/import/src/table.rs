@@ -1,13 +1,19 @@
 //! Tables of results, as described by the user: `layer.time: heading=layer, cols=bound, unit=ticks`.
 
-use record::metrics;
+use record::{Measurement, metrics};
 
 use crate::numbers::parse_decimal;
+use crate::tools::published::parse_figure;
 
 /// How to turn the cells of Markdown tables into results.
 #[derive(Clone, Debug)]
 pub struct Table {
-    metric: &'static metrics::Definition,
+    /// The description itself.
+    pub(crate) text: String,
+    /// Whether a row was read.
+    pub(crate) is_used: bool,
+    /// The metric of the results.
+    pub(crate) metric: &'static metrics::Definition,
     /// The keys for the first cell of a row, the header of a column, and the heading above the table.
     keys: [Option<String>; 3],
     /// The only column to read.
@@ -15,7 +21,7 @@ pub struct Table {
     /// Part of the heading above the tables to read.
     below: Option<String>,
     unit: String,
-    /// Keys that are the same for all cells.
+    /// Keys with the value of all cells, or with the header of the column that contains the value.
     fixed: Vec<(String, String)>,
 }
 
@@ -28,7 +34,7 @@ pub enum TableError {
     /// A part of the description is not understood.
     #[error(
         "--table: {1:?} does not apply to {0}; use rows=, cols=, heading= with one of its keys ({2}) or machine, \
-         col=COLUMN, below=HEADING, unit=UNIT, or KEY=VALUE"
+         col=COLUMN, below=HEADING, unit=UNIT, or KEY=VALUE (or the header of a column)"
     )]
     Part(&'static str, String, String),
 }
@@ -37,7 +43,8 @@ pub enum TableError {
 const MACHINE: &str = "machine";
 
 impl Table {
-    /// `METRIC: rows=KEY, cols=KEY, heading=KEY, col=COLUMN, below=HEADING, unit=UNIT, KEY=VALUE`.
+    /// `METRIC: rows=KEY, cols=KEY, heading=KEY, col=COLUMN, below=HEADING, unit=UNIT, KEY=VALUE` or
+    /// `KEY=COLUMN`.
     ///
     /// # Errors
     ///
@@ -46,13 +53,15 @@ impl Table {
         let named = text.split_once(':').and_then(|(name, parts)| Some((metrics::find(name.trim())?, parts)));
         let (metric, parts) = named.ok_or_else(|| TableError::NoMetric(text.to_owned()))?;
         let unit = metric.unit.to_owned();
-        let (named, fixed) = (Default::default(), Vec::new());
-        let mut table = Self { metric, keys: named, col: None, below: None, unit, fixed };
+        let (keys, fixed, text) = (Default::default(), Vec::new(), text.to_owned());
+        let mut table = Self { text, is_used: false, metric, keys, col: None, below: None, unit, fixed };
         let keys: Vec<&str> = metric.keys.iter().map(|label| label.name()).collect();
         for part in parts.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             let wrong = || TableError::Part(metric.name, part.to_owned(), keys.join(", "));
             let (name, value) = part.split_once('=').ok_or_else(wrong)?;
-            let value = value.trim().trim_matches('"').to_owned();
+            let value = value.trim();
+            let quoted = value.strip_prefix('"').and_then(|inner| inner.strip_suffix('"'));
+            let value = quoted.unwrap_or(value).to_owned();
             let is_key = keys.contains(&value.as_str()) || value == MACHINE;
             match name.trim() {
                 "rows" if is_key => table.keys[0] = Some(value),
@@ -70,36 +79,74 @@ impl Table {
         Ok(table)
     }
 
-    /// The results in a row. Each has its machine (if a key of the table is the machine), its metric, and its text in
-    /// the format of published results.
-    pub(crate) fn figures(
-        &self,
-        head: &[String],
-        cells: &[String],
-        heading: &str,
-    ) -> Vec<(Option<String>, &'static metrics::Definition, String)> {
+    /// The results in a row, each with its machine (if a key of the table is the machine), and the cells that cannot be read.
+    pub(crate) fn figures(&self, head: &[String], cells: &[String], heading: &str) -> Vec<Cell> {
         let mut figures = Vec::new();
         if cells.len() != head.len()
             || self.below.as_ref().is_some_and(|below| !heading.contains(below.as_str()))
         {
             return figures;
         }
-        // Published layer results are in ticks, but the metric's unit is called cycles.
-        let unit = if self.unit == "ticks" { "cycles" } else { &self.unit };
         let bare = |text: &str| text.replace(['"', '`', '*'], "").trim().to_owned();
-        for (column, cell) in head.iter().zip(cells).skip(usize::from(self.keys[0].is_some())) {
-            let wanted = self.col.as_ref().is_none_or(|col| bare(column) == *col);
-            let number = bare(cell).replace(' ', "");
-            let Some(number) = parse_decimal(&number).filter(|_| wanted) else { continue };
-            let row = cells.first().map(|first| bare(first)).unwrap_or_default();
-            let named = self.keys.iter().zip([row, bare(column), bare(heading)]);
+        let column_of = |name: &str| head.iter().position(|column| !name.is_empty() && bare(column) == name);
+        let listed = |text: &str| text.matches('/').count();
+        for (at, (column, cell)) in
+            head.iter().zip(cells).enumerate().skip(usize::from(self.keys[0].is_some()))
+        {
+            let is_key = self.fixed.iter().any(|(_, value)| column_of(value) == Some(at));
+            let is_wanted = self.col.as_ref().is_none_or(|col| bare(column) == *col);
+            let cell = bare(cell);
+            if is_key || !is_wanted || !cell.contains(|c: char| c.is_ascii_digit()) {
+                continue;
+            }
+            let named = self.keys.iter().zip([bare(&cells[0]), bare(column), bare(heading)]);
             let named = named.filter_map(|(key, name)| Some((key.clone()?, name)));
-            let (machine, keys): (Vec<_>, Vec<_>) =
-                named.chain(self.fixed.iter().cloned()).partition(|(key, _)| key == MACHINE);
-            let keys: String = keys.iter().map(|(key, value)| format!(" {key}=\"{value}\"")).collect();
+            let fixed = self.fixed.iter().map(|(key, value)| {
+                (key.clone(), column_of(value).map_or(value.clone(), |column| bare(&cells[column])))
+            });
+            let (machine, keys): (Vec<_>, Vec<_>) = named.chain(fixed).partition(|(key, _)| key == MACHINE);
+            let keys: String =
+                keys.iter().map(|(key, value)| format!(" {key}={}", shell_words::quote(value))).collect();
+            // A cell lists several results only if the row also lists what they belong to: `cpu0 / 16` and `1.15 / 1.12`.
+            let is_list = cells[..at].iter().any(|other| listed(other) == listed(&cell));
+            let parts = cell.split(|c| c == '/' && is_list);
+            let all = parts.map(|part| self.figure(part, &keys)).collect::<Result<Vec<_>, _>>();
+            let figure = all.and_then(|mut all| {
+                let samples = all.iter().map(Measurement::value).collect();
+                let one = all.pop().ok_or("the cell is empty")?;
+                let labels = one.labels.clone();
+                Ok(Measurement { detail: one.detail, ..Measurement::exact(one.metric, labels, samples) })
+            });
             let machine = machine.into_iter().next().map(|(_, name)| name);
-            figures.push((machine, self.metric, format!(" {number} {unit}{keys}")));
+            figures.push(Cell { machine, text: cell, figure });
         }
-        figures
+        // In a row of another table, nothing can be read.
+        let is_read = self.col.is_some() || figures.iter().any(|cell| cell.figure.is_ok());
+        if is_read { figures } else { Vec::new() }
     }
+
+    /// The result in a cell: `2.5 G`, `59 (0.56)`, `59199 (.60); 8 cores 31210`.
+    fn figure(&self, cell: &str, keys: &str) -> Result<Measurement, String> {
+        let (front, remark) = cell.split_once(['(', '（']).unwrap_or((cell, ""));
+        let after = remark.split_once([')', '）']).map_or("", |(_, after)| after.trim());
+        let front = front.replace(' ', "");
+        let end = front.find(char::is_alphabetic).unwrap_or(front.len());
+        let (number, suffix) = front.split_at(end);
+        let number = parse_decimal(number).filter(|_| after.is_empty() || after.starts_with(';'));
+        let number = number.ok_or_else(|| format!("{cell:?} is not a number"))?;
+        let unit = if self.unit.starts_with(suffix) { &self.unit } else { suffix };
+        // Published layer results are in ticks, but the metric's unit is called cycles.
+        let unit = if unit == "ticks" { "cycles" } else { unit };
+        parse_figure(self.metric, &format!(" {number} {unit}{keys}"))
+    }
+}
+
+/// A cell of a table.
+pub(crate) struct Cell {
+    /// The machine, if the table contains it.
+    pub machine: Option<String>,
+    /// The content of the cell.
+    pub text: String,
+    /// The result, or the reason why it cannot be read.
+    pub figure: Result<Measurement, String>,
 }

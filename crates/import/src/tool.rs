@@ -44,3 +44,10 @@ pub(crate) trait Reader {
     /// Called at the end of the output.
     fn end(&mut self, _: &mut Sink) {}
 }
+
+/// Whether a line is the first of a tool's output.
+pub(crate) fn opens(tool: &Tool, line: Line, command: Option<&Command>) -> bool {
+    #[cfg(test)]
+    crate::damaged::look(line);
+    (tool.opens)(line, command)
+}

@@ -10,17 +10,7 @@ use crate::text::{self, field};
 pub(crate) const DMI: &str = "/sys/class/dmi/id";
 
 /// Firmware placeholders for unfilled fields.
-const PLACEHOLDERS: [&str; 9] = [
-    "default string",
-    "not specified",
-    "system manufacturer",
-    "system product name",
-    "not applicable",
-    "unknown",
-    "none",
-    "n/a",
-    "undefined",
-];
+const PLACEHOLDERS: &str = "default string|not specified|system manufacturer|system product name|not applicable|unknown|none|n/a|undefined";
 
 /// The beginning of `To Be Filled By O.E.M.`, which has several spellings.
 const TO_BE_FILLED: &str = "to be filled";
@@ -49,7 +39,8 @@ pub fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Coverage>) {
 
 /// A meaningful name.
 pub fn meaningful_name(text: &str) -> Option<String> {
-    let is_placeholder = |name: &str| PLACEHOLDERS.contains(&name) || name.starts_with(TO_BE_FILLED);
+    let is_placeholder =
+        |name: &str| PLACEHOLDERS.split('|').any(|known| known == name) || name.starts_with(TO_BE_FILLED);
     text::name(text).filter(|name| !is_placeholder(&name.to_lowercase()))
 }
 

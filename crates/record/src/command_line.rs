@@ -351,7 +351,10 @@ pub fn comparable_name(text: &str) -> String {
 
 /// The conditions of a command, outermost first; `None` if there are none.
 pub fn conditions(text: &str) -> Option<String> {
-    Some(CommandLine::read(text).conditions.join(" ")).filter(|conditions| !conditions.is_empty())
+    let mut conditions = CommandLine::read(text).conditions;
+    let before = text.find("drop_caches").filter(|at| text[*at..].contains(['&', ';']));
+    conditions.extend(before.map(|_| "drop_caches".to_owned()));
+    Some(conditions.join(" ")).filter(|conditions| !conditions.is_empty())
 }
 
 /// Whether a word is an assignment before a command: `NAME=VALUE`.
@@ -410,9 +413,7 @@ fn tokens(text: &str) -> Vec<Token> {
                     word.clear();
                     inside = false;
                 }
-                if inside {
-                    tokens.push(Token::Word(std::mem::take(&mut word)));
-                }
+                tokens.extend(inside.then(|| Token::Word(std::mem::take(&mut word))));
                 (inside, quoted) = (false, false);
                 operator.push(c);
                 while let Some(next) = chars.next_if(|next| matches!(next, '|' | '&' | '<' | '>')) {
@@ -430,9 +431,7 @@ fn tokens(text: &str) -> Vec<Token> {
                 tokens.push(Token::Operator(operator));
             }
             c if c.is_whitespace() => {
-                if inside {
-                    tokens.push(Token::Word(std::mem::take(&mut word)));
-                }
+                tokens.extend(inside.then(|| Token::Word(std::mem::take(&mut word))));
                 (inside, quoted) = (false, false);
             }
             c => {
@@ -441,9 +440,7 @@ fn tokens(text: &str) -> Vec<Token> {
             }
         }
     }
-    if inside {
-        tokens.push(Token::Word(word));
-    }
+    tokens.extend(inside.then_some(Token::Word(word)));
     tokens
 }
 

@@ -125,9 +125,7 @@ impl Doubt {
 
     /// The noise and its cause; `None` if the doubt is not about noise.
     pub fn noise(&self) -> Option<Noise> {
-        if self.kind() != DoubtKind::TooNoisy {
-            return None;
-        }
+        (self.kind() == DoubtKind::TooNoisy).then_some(())?;
         let words = self.to_string();
         let (extent, cause) = words.split_once("; ")?;
         let is_explained = self.0.code() != Some(NOISE_UNEXPLAINED.code);

@@ -59,9 +59,7 @@ pub(crate) fn rename(record: &Record, name: &mut dyn FnMut(&str) -> String) -> O
     };
     let all = times(record).into_iter().chain(record.measurements.iter().filter(timed));
     let own: BTreeSet<&str> = all.filter_map(|m| m.labels.word(Label::Workload)).collect();
-    if own.is_empty() {
-        return None;
-    }
+    (!own.is_empty()).then_some(())?;
     let names: BTreeMap<&str, String> = own.into_iter().map(|own| (own, name(own))).collect();
     let mut renamed = record.clone();
     renamed.diagnosis.turns = None;

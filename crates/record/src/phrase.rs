@@ -26,9 +26,7 @@ pub fn join_list(all: &[String]) -> String {
 /// `a, b and c`; if there are more than `most` entries, the list is cut and ends with the number of remaining entries.
 pub fn join_most(all: &[String], most: usize) -> String {
     let mut shown: Vec<String> = all.iter().take(most).cloned().collect();
-    if all.len() > most {
-        shown.push(format!("{} more", all.len() - most));
-    }
+    shown.extend((all.len() > most).then(|| format!("{} more", all.len() - most)));
     join_list(&shown)
 }
 

@@ -47,9 +47,7 @@ pub fn forms(record: &Record, as_lines: bool, as_histogram: bool) -> Option<Stri
 /// linespeed report contains, is recorded only for this line.
 pub fn lines(record: &Record) -> Option<String> {
     let threads = threads(record);
-    if threads.is_empty() {
-        return None;
-    }
+    (!threads.is_empty()).then_some(())?;
     let line = |(number, m): (usize, &&Measurement)| {
         let priority = m.labels.count(Label::Priority).or(m.detail.get(detail::PRIORITY)).unwrap_or(0);
         format!(
@@ -73,9 +71,7 @@ pub fn lines(record: &Record) -> Option<String> {
 pub fn histogram(record: &Record) -> Option<String> {
     let threads: Vec<&Measurement> =
         threads(record).into_iter().filter(|m| !m.distribution.is_empty()).collect();
-    if threads.is_empty() {
-        return None;
-    }
+    (!threads.is_empty()).then_some(())?;
     let mut rows = vec![vec![0u64; threads.len()]; ROWS];
     let mut overflows = vec![0u64; threads.len()];
     for (column, m) in threads.iter().enumerate() {

@@ -227,9 +227,7 @@ impl Table {
 
     /// Adds a note on the whole table below it, unless the table already has this note.
     pub fn note(&mut self, text: &str) {
-        if !self.remarks.iter().any(|remark| remark == text) {
-            self.remarks.push(text.to_owned());
-        }
+        self.remarks.extend((!self.remarks.iter().any(|remark| remark == text)).then(|| text.to_owned()));
     }
 
     /// Adds notes to which the next row refers.

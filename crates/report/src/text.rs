@@ -84,9 +84,7 @@ pub fn cut(text: &str, columns: usize) -> String {
         return text.to_owned();
     }
     let mut kept = take(text, columns.saturating_sub(1)).to_owned();
-    if columns > 0 {
-        kept.push('…');
-    }
+    kept.extend((columns > 0).then_some('…'));
     kept
 }
 
@@ -235,9 +233,7 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     for word in &words {
         let gap = usize::from(!line.is_empty());
         if width(&line) + gap + width(word) <= columns {
-            if gap == 1 {
-                line.push(' ');
-            }
+            line.extend((gap == 1).then_some(' '));
             line.push_str(word);
             continue;
         }

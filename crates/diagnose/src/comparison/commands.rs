@@ -14,9 +14,7 @@ const LONGEST: usize = 60;
 /// The program (without its directory) and its arguments on one line; `None` for a record without a command, or with several alternating
 /// commands, whose results are labeled with the respective command.
 pub(super) fn find_command(record: &Record) -> Option<String> {
-    if !times(record).is_empty() {
-        return None;
-    }
+    times(record).is_empty().then_some(())?;
     let words = record.measurements.iter().find_map(|m| m.detail.get(detail::COMMAND))?;
     let name = CommandLine::from_words(words.iter().map(|word| word.as_ref())).name;
     Some(name_long_number(&name).unwrap_or(name))
@@ -27,7 +25,12 @@ pub(super) fn find_conditions(record: &Record) -> Option<String> {
     let all = record.measurements.iter();
     let Some(words) = all.clone().find_map(|m| m.detail.get(detail::COMMAND)) else {
         let under: BTreeSet<&str> = all.filter_map(|m| m.detail.get(detail::RUN_UNDER)).collect();
-        return (!under.is_empty()).then(|| under.into_iter().collect::<Vec<_>>().join("; "));
+        // Other tools' command lines show that there was no wrapper.
+        let times = |tool: &str| matches!(tool, "perf stat" | "time" | "hyperfine");
+        let mut outputs =
+            record.import.iter().flat_map(|import| &import.outputs).filter(|one| times(&one.tool)).peekable();
+        let is_known = outputs.peek().is_some() && outputs.all(|one| one.command.is_some());
+        return (is_known || !under.is_empty()).then(|| under.into_iter().collect::<Vec<_>>().join("; "));
     };
     Some(CommandLine::from_words(words.iter().map(|word| word.as_ref())).conditions.join(" "))
 }
@@ -81,6 +84,13 @@ mod tests {
         ] {
             assert_eq!(command(line).as_deref(), Some("bc -l x"), "{line}");
         }
+    }
+
+    #[test]
+    fn dropping_the_file_cache_before_a_command_is_a_condition() {
+        let dropped = "echo 3 | sudo tee /proc/sys/vm/drop_caches && sync && time -p git status";
+        assert_eq!(record::command_line::conditions(dropped).as_deref(), Some("drop_caches"));
+        assert_eq!(record::command_line::conditions("time -p git status"), None);
     }
 
     #[test]

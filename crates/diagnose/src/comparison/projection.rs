@@ -100,9 +100,7 @@ fn project_all_memory(
     other: &Known,
 ) -> Option<WhatIf> {
     let has = |setting: &Template| settings.iter().any(|what| what.setting.is(setting));
-    if !has(&BINDING) {
-        return None;
-    }
+    has(&BINDING).then_some(())?;
     let cause = |name: &Template| held.causes.iter().find(|cause| cause.name.is(name));
     // Factors of the explanation are relative to the baseline.
     let oriented = |factor: f64| if held.subject == subject { factor } else { 1.0 / factor };
@@ -134,7 +132,8 @@ fn project_all_memory(
     let gain = |setting: &Template| settings.iter().find(|w| w.setting.is(setting)).map(|w| w.gain);
     let of_this_work = |of: &Observed| held.held_back.as_ref().is_some_and(|held| held.work == of.work);
     if let Some(observed) = find_observed(this.record).filter(of_this_work) {
-        says.push(observed.against_model(gain(&DEVICES), gain(&BINDING).unwrap_or(1.0)));
+        let now = this.record.machine.memory_devices.iter().find_map(|device| device.configured_mt_s);
+        says.push(observed.against_model(gain(&DEVICES), now, gain(&BINDING).unwrap_or(1.0)));
     }
     (cores > 1.0 && low > WORTH && high.is_finite()).then(|| WhatIf {
         at_most: true,
@@ -280,9 +279,7 @@ fn project_idle_states(this: &Known) -> Option<WhatIf> {
         |policy, setting| filter_usable(find_wakeups(&this.rows, metrics::WAKEUP_LATENCY, policy, setting));
     let pair = |policy, held_off| median(policy, "as-is").zip(median(policy, held_off));
     let (now, then) = pair("fifo", "tuned").or_else(|| pair("other", "awake"))?;
-    if super::ratio::compare(then, now, Some(record::Better::Lower)).slower != Some(false) {
-        return None;
-    }
+    (super::ratio::compare(then, now, Some(record::Better::Lower)).slower == Some(false)).then_some(())?;
     let (gain, evidence) = (now.value / then.value, vec![cite_datum(now), cite_datum(then)]);
     let [now, then] = [now, then].map(|latency| figure(latency.value, "ns"));
     let says = text!("{then} instead of {now} (measured here).");

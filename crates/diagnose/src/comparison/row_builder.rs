@@ -126,6 +126,10 @@ fn find_spread(all: &[&Measurement], unit: &str) -> Option<Text> {
     let values = || all.iter().map(|m| m.value()).filter(|value| value.is_finite());
     let (least, most) = (values().reduce(f64::min)?, values().reduce(f64::max)?);
     let shown = |value: f64| record::units::figure(value, unit);
+    let under = |m: &Measurement| m.detail.get(detail::RUN_UNDER).map(str::to_owned);
+    if all.windows(2).any(|pair| under(pair[0]) != under(pair[1])) {
+        return Some(text!("comparison-several-wrappers", "one record has runs under different wrappers"));
+    }
     (least > 0.0 && most / least > ONE_THING).then(|| {
         text!(
             "comparison-no-repetitions",

@@ -118,9 +118,7 @@ impl<'a> RowNames<'a> {
                 let (work, event) = (self.name_program(m)?, m.labels.word(Label::Event)?);
                 let order = USUAL_EVENTS.iter().position(|usual| *usual == event);
                 let head = format!("{event} of {work}");
-                if m.labels.get(Label::Thread).is_some() {
-                    return None;
-                }
+                m.labels.get(Label::Thread).is_none().then_some(())?;
                 row(order.unwrap_or(USUAL_EVENTS.len()) as u32, &head, &[]).of_kind(RowKind::Other, work)
             }
             ("smt", _) => {

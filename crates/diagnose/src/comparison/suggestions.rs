@@ -200,9 +200,7 @@ fn list_tools(record: &Record) -> Vec<String> {
         let command: Option<String> =
             output.command.as_ref().map(|command| command.chars().take(LONGEST_COMMAND).collect());
         let named = command.map_or(output.tool.to_string(), |command| format!("{} ({command})", output.tool));
-        if !tools.contains(&named) {
-            tools.push(named);
-        }
+        tools.extend((!tools.contains(&named)).then_some(named));
     }
     tools
 }

@@ -62,9 +62,7 @@ impl Refused {
             system_wide: why.is(&method::SYSTEM_WIDE),
         });
         entry.figures += 1;
-        if !entry.metrics.contains(&metric) {
-            entry.metrics.push(metric);
-        }
+        entry.metrics.extend((!entry.metrics.contains(&metric)).then_some(metric));
         for subject in subjects {
             if let Err(at) = entry.subjects.binary_search(subject) {
                 entry.subjects.insert(at, *subject);
@@ -130,9 +128,7 @@ pub(super) fn build_rows<'a>(known: &'a [Known], baseline: usize) -> (Vec<TableR
         for (per, figures) in divided {
             let Some(figures) = figures else { continue };
             let cells = build_cells(key.metric, key.better(), &figures, baseline, &mut Refused::default());
-            if count_values(&cells) >= 2 {
-                rows.push(row(Some(per), cells));
-            }
+            rows.extend((count_values(&cells) >= 2).then(|| row(Some(per), cells)));
         }
     }
     drop_repeated(&mut rows);

@@ -52,9 +52,7 @@ fn subject_name(c: &Comparison, subject: usize) -> &str {
 fn first_of(mut all: Vec<Text>) -> Vec<Text> {
     let more = all.len().saturating_sub(MOST_LISTED);
     all.truncate(MOST_LISTED);
-    if more > 0 {
-        all.push(text!("{more} more"));
-    }
+    all.extend((more > 0).then(|| text!("{more} more")));
     all
 }
 
@@ -67,10 +65,20 @@ fn state_pair(c: &Comparison, other: usize) -> Vec<Text> {
         None => said.extend(state_largest_differences(c, other)),
         Some(explained) => said.extend(state_larger_differences(c, other, explained)),
     }
+    said.extend(state_wrappers(c, other));
     let slower: Vec<usize> = reported.iter().map(|e| find_slower(c, e)).collect();
     let slower = (0..c.subjects.len()).filter(|subject| slower.contains(subject));
     said.extend(slower.filter_map(|subject| state_what_to_try(c, subject)));
     said
+}
+
+/// The different wrappers of the two commands.
+fn state_wrappers(c: &Comparison, other: usize) -> Option<Text> {
+    let under = c.differences.iter().find(|one| one.code == "comparison-fact-run-under")?;
+    let of = |subject: usize| under.values.get(subject).cloned().flatten();
+    let (this, that, here, there) =
+        (subject_name(c, c.baseline), subject_name(c, other), of(c.baseline)?, of(other)?);
+    Some(text!("comparison-run-under", "Command run under: {here} ({this}), {there} ({that})."))
 }
 
 /// The explanations in the answer: a single one if the limits of one machine explain a result, otherwise a few of different kinds.
@@ -236,9 +244,7 @@ fn state_changes_since(c: &Comparison, other: usize) -> Vec<Text> {
     }
     let mut said = state_changed_figures(c, &rows, other);
     let noisy = rows.iter().filter(|(_, of)| matches!(of.verdict, Some(Verdict::TooNoisy { .. }))).count();
-    if noisy > 0 {
-        said.push(text!(TOO_NOISY, noisy));
-    }
+    said.push(if noisy > 0 { text!(TOO_NOISY, noisy) } else { Text::default() });
     vec![said, settings]
 }
 
@@ -277,9 +283,7 @@ fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -
         let of_these = sure.iter().filter(|(_, cell)| cell.slower == Some(slower));
         let most = of_these.filter_map(|(row, _)| describe_row(c, row, other));
         let most: Vec<Text> = most.take(MOST_LISTED).collect();
-        if !most.is_empty() {
-            said.push(text!(template, changes = most));
-        }
+        said.push(if most.is_empty() { Text::default() } else { text!(template, changes = most) });
     }
     if !unreliable.is_empty() {
         let unreliable = unreliable.len();
@@ -312,9 +316,7 @@ fn state_changed_settings(c: &Comparison, other: usize) -> Text {
 fn state_many(c: &Comparison) -> Vec<Text> {
     let mut said = Vec::new();
     let results: Vec<Text> = c.orders.iter().filter_map(|order| describe_outliers(c, order)).collect();
-    if !results.is_empty() {
-        said.push(text!("Outliers: {results}.", results = first_of(results)));
-    }
+    said.extend((!results.is_empty()).then(|| text!("Outliers: {results}.", results = first_of(results))));
     // The first among the rankings that cover the most records.
     let most = c.orders.iter().map(|order| order.ranks.len()).max().unwrap_or(0);
     let order = c.orders.iter().find(|order| order.ranks.len() == most);

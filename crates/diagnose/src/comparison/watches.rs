@@ -61,9 +61,7 @@ fn figures<'a>(watches: &[&'a Watch]) -> Vec<Figure<'a>> {
     };
     let mut verdicts: Vec<BoundBy> = Vec::new();
     for held in watches.iter().flat_map(|watch| &watch.verdicts) {
-        if !verdicts.contains(&held.by) {
-            verdicts.push(held.by.clone());
-        }
+        verdicts.extend((!verdicts.contains(&held.by)).then(|| held.by.clone()));
     }
     for by in verdicts {
         let what = by.name();

@@ -246,9 +246,7 @@ fn is_number(text: &str) -> bool {
 /// Work on long numbers: `echo "7^999999" | bc` is a power; `echo "scale=5000; 4*a(1)" | bc -l` computes digits of pi.
 pub(super) fn name_long_number(name: &str) -> Option<String> {
     let (script, bc) = name.strip_prefix("echo ")?.rsplit_once(" | bc")?;
-    if !bc.split_whitespace().all(|option| matches!(option, "-l" | "-q" | "-lq" | "-ql")) {
-        return None;
-    }
+    bc.split_whitespace().all(|option| matches!(option, "-l" | "-q" | "-lq" | "-ql")).then_some(())?;
     let script: String = script.chars().filter(|c| !c.is_whitespace() && *c != '"').collect();
     match script.split_once('^') {
         Some((base, exponent)) if is_number(base) && is_number(exponent) => Some(script),

@@ -51,9 +51,7 @@ fn below_base<'a>(case: &Case<'a>) -> Option<TooSlow<'a>> {
 
 fn below_one<'a>(case: &Case<'a>) -> Option<TooSlow<'a>> {
     let machine = &case.record.machine;
-    if base_hz(case.record).or(machine.cpus.iter().find_map(|cpu| cpu.base_hz)).is_some() {
-        return None;
-    }
+    base_hz(case.record).or(machine.cpus.iter().find_map(|cpu| cpu.base_hz)).is_none().then_some(())?;
     // The clock is compared with that of the same core running alone, or with that of another core of the same type.
     let usual = of_every_core(machine, middle(case.clocks("scalar", "one")));
     let own = |id: u32| case.clocks("scalar", "one").find(|m| m.labels.count(Label::Cpu) == Some(id.into()));

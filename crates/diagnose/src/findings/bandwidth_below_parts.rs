@@ -27,9 +27,7 @@ pub(super) fn is_whole(case: &Case) -> bool {
 }
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
-    if !is_whole(case) {
-        return None;
-    }
+    is_whole(case).then_some(())?;
     let machine = &case.record.machine;
     let least = beyond(case.record, case.levels(), Walk::Arrays);
     let threads = u64::from(machine.one_cpu_a_core(&machine.allowed_cpus()).len() as u32);

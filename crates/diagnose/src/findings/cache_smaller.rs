@@ -25,9 +25,7 @@ fn on_huge_pages<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a Measurement> {
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     // A curve that was disturbed by other processes shows nothing about the machine.
-    if is_disturbed(case) {
-        return None;
-    }
+    (!is_disturbed(case)).then_some(())?;
     let levels = case.levels().iter().enumerate();
     let found = levels.filter_map(|(at, level)| {
         let size = level.advertised_bytes.filter(|size| *size > 0)?;
@@ -41,13 +39,9 @@ fn find_absent(case: &Case, at: usize, level: &Level, size: u64) -> Option<Findi
     let before = case.levels().get(at.checked_sub(1)?)?.advertised_bytes?;
     let memory = case.levels().last().filter(|last| last.name == "memory")?;
     // A step within the size of the previous cache belongs to that cache.
-    if level.measured_bytes.is_some_and(|seen| seen > before) {
-        return None;
-    }
+    level.measured_bytes.is_none_or(|seen| seen <= before).then_some(())?;
     // Only working sets well beyond the cache have memory latency.
-    if on_huge_pages(case).map(size_of).max()? / 2 < size {
-        return None;
-    }
+    (on_huge_pages(case).map(size_of).max()? / 2 >= size).then_some(())?;
     let as_memory = on_huge_pages(case).filter(|m| spread(&m.summary).1 >= memory.latency_ns / STILL_ON);
     let first = as_memory.min_by_key(|m| size_of(m)).filter(|m| size_of(m) > before)?;
     if size_of(first) as f64 >= size as f64 * MUCH_SMALLER {
@@ -80,15 +74,11 @@ fn find_smaller(case: &Case, at: usize, level: &Level, size: u64) -> Option<Find
     let measured = level.measured_bytes?;
     let before = at.checked_sub(1).and_then(|before| case.levels()[before].advertised_bytes);
     // A step within the size of the previous cache belongs to that cache.
-    if before.is_some_and(|before| measured <= before) {
-        return None;
-    }
+    before.is_none_or(|before| measured > before).then_some(())?;
     // Below the smallest working set on 2 MiB pages, the curve uses 4 KiB pages. The physical addresses of such pages collide in some
     // cache sets, and the pages exceed the TLB early; beyond L1, both effects look like the end of a cache.
     let first_huge = on_huge_pages(case).filter_map(|m| m.labels.count(Label::Bytes)).min();
-    if at > 0 && first_huge.is_none_or(|first| measured < first) {
-        return None;
-    }
+    (at == 0 || first_huge.is_some_and(|first| measured >= first)).then_some(())?;
     // The effective size is between the last working set that fit in the level and the next measured one.
     let sizes = case.figures_of(metrics::LOAD_LATENCY).filter_map(|m| m.labels.count(Label::Bytes));
     let next = sizes.filter(|size| *size > measured).min().unwrap_or(measured);
@@ -96,9 +86,7 @@ fn find_smaller(case: &Case, at: usize, level: &Level, size: u64) -> Option<Find
     let may_be_on = |m: &&Measurement| spread(&m.summary).0 <= level.latency_ns * STILL_ON;
     let next = case.figures_of(metrics::LOAD_LATENCY).filter(may_be_on).map(size_of).fold(next, u64::max);
     let (least, most) = (measured as f64 / size as f64, next as f64 / size as f64);
-    if most >= MUCH_SMALLER || !is_confirmed(case, level, size) {
-        return None;
-    }
+    (most < MUCH_SMALLER && is_confirmed(case, level, size)).then_some(())?;
     // This verdict only shows whether part of the cache is missing; the missing share of the cache is not a share of speed.
     costs(verdict(1.0 - least, (1.0 - most, 1.0 - least)))?;
     let (name, seen) = (&level.name, Value::Bytes(measured));

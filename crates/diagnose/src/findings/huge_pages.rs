@@ -21,9 +21,7 @@ pub(super) fn remedy(thp: Option<&str>) -> (Vec<Remedy>, Vec<Remedy>) {
         Remedy::command(write_command(value, ENABLED)).sets(KnobValue::new(KnobName::Thp, value))
     };
     let mut remedy = Vec::new();
-    if old == "never" {
-        remedy.push(set("madvise"));
-    }
+    remedy.extend((old == "never").then(|| set("madvise")));
     remedy.extend(remedies("huge-pages program"));
     let every = text!("for every program");
     remedy.push(Remedy { text: Some(every), ..set("always") });

@@ -32,9 +32,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 
 /// The results for both page sizes. Programs started in the same way get only small pages.
 fn measure_refusal(case: &Case) -> Option<Finding> {
-    if !is_refusal_lifted(case) {
-        return None;
-    }
+    is_refusal_lifted(case).then_some(())?;
     let (small, huge) = case.pages()?;
     if small.labels.count(Label::Bytes)? < beyond(case.record, case.levels(), Walk::Loads) {
         return None;
@@ -79,9 +77,7 @@ fn cite_refusal(case: &Case) -> Option<Evidence> {
 }
 
 fn model_refusal(case: &Case) -> Option<Finding> {
-    if on(case, "2MiB").next().is_some() {
-        return None;
-    }
+    on(case, "2MiB").next().is_none().then_some(())?;
     let why = cite_refusal(case)?;
     let least = beyond(case.record, case.levels(), Walk::Loads);
     let largest = on(case, "4KiB")

@@ -17,9 +17,7 @@ const NAMED: usize = 4;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let machine = &case.record.machine;
-    if memory_channels::are_made_up(machine) {
-        return None;
-    }
+    (!memory_channels::are_made_up(machine)).then_some(())?;
     let flash = machine.memory_devices.iter().filter(|device| memory_channels::is_flash(device));
     // Persistent memory limits the speed of the memory on the same channels; firmware chips are slower than any memory.
     let persistent = flash.filter_map(memory_channels::running_mt_s).filter(|mt_s| *mt_s > 1000);

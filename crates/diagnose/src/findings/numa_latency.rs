@@ -22,9 +22,7 @@ pub(super) fn has_nodes(case: &Case) -> bool {
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     // Latencies measured in an emulator show nothing about distances.
-    if case.record.machine.virtualization.emulated == Some(true) {
-        return None;
-    }
+    (case.record.machine.virtualization.emulated != Some(true)).then_some(())?;
     let found = match case.numa {
         Some(numa) => find_node_cost(case, numa)?,
         None => find_single_cost(case, &find_reach(case)?)?,
@@ -71,10 +69,13 @@ fn find_single_cost(case: &Case, reach: &Reach) -> Option<Finding> {
         ),
         Timed::Matrix | Timed::Loads => describe_latency(reach.ignoring()),
     };
-    let by_design =
-        if matches!(reach.timed, Timed::Stream(_)) { BANDWIDTH_BY_DESIGN } else { LATENCY_BY_DESIGN };
+    let streams = matches!(reach.timed, Timed::Stream(_));
+    let by_design = if streams { BANDWIDTH_BY_DESIGN } else { LATENCY_BY_DESIGN };
     let relevance = felt_by(reach.ignoring(), reach.remote_share, by_design);
-    let finding = RULE.report_model(loss, what).felt_by(relevance);
+    let mut finding = RULE.report_model(loss, what).felt_by(relevance);
+    if streams {
+        finding.resource = Some(MEMORY_BANDWIDTH.to_owned());
+    }
     let finding = finding.cite(describe_share(reach.remote_share), nodes);
     Some(finding.cite_all([cite_datum(&reach.own, LOCAL), cite_datum(other, REMOTE)]))
 }

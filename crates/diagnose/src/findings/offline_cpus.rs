@@ -18,7 +18,10 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     // A core has at most four threads, or eight on POWER.
     let off_with_smt = online.saturating_mul(if machine.architecture.starts_with("ppc64") { 7 } else { 3 });
     let most = if is_smt_off { off_with_smt } else { missing_siblings(machine, smt, online) };
-    let siblings = most.min(without);
+    let of_online = |core| machine.cpus.iter().any(|cpu| cpu.online && cpu.core == Some(core));
+    let known = machine.cpus.iter().filter(|cpu| !cpu.online && cpu.core.is_some_and(of_online)).count();
+    let are_siblings = known as u32 == without;
+    let siblings = if are_siblings { without } else { most.min(without) };
     let is_guest = machine.is_virtual();
     let note = |section, what| RULE.report_fact_as(section, Severity::Note, what);
     let finding = match modelled(f64::from(without - siblings) / f64::from(present)).filter(|_| !is_guest) {
@@ -28,6 +31,13 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         None if is_smt_off => {
             note(RULE.name, text!("offline-cpus-siblings", "SMT is off: {without} of {present} CPUs offline"))
         }
+        None if are_siblings => note(
+            RULE.name,
+            text!(
+                "offline-cpus-known-siblings",
+                "{without} of {present} CPUs offline: SMT siblings on cores in use"
+            ),
+        ),
         None if is_guest => note(
             "offline-cpus guest",
             text!("{without} of {present} CPUs offline: they may be empty hot-plug slots of this guest"),
@@ -186,6 +196,17 @@ mod tests {
         assert!(with_online(&[0, 8, 16, 24]));
         assert!(with_online(&[0, 1, 8, 9, 16, 17, 24, 25]));
         assert!(!with_online(&[0, 8, 16]), "a whole core is offline");
+    }
+
+    #[test]
+    fn a_sibling_of_an_online_cpu_costs_no_core() {
+        let mut record = record_with(1);
+        let core = record.machine.cpus[0].core;
+        assert!(core.is_some());
+        record.machine.cpus[7].core = core;
+        let finding = &found(&record, RULE)[0];
+        let code = finding.what.code();
+        assert_eq!((finding.severity, code), (Severity::Note, Some("offline-cpus-known-siblings")));
     }
 
     #[test]

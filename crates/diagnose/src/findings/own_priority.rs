@@ -11,9 +11,7 @@ pub(super) const RULE: Rule = Rule { name: "own-priority", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     // In an imported text, the priority is that of the shell, not of the measurement.
-    if case.record.import.is_some() {
-        return None;
-    }
+    case.record.import.is_none().then_some(())?;
     let severity = match other_load::RULE.findings(case).is_empty() {
         true => Severity::Note,
         false => Severity::Warning,

@@ -28,9 +28,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     }
     let name = |pair: &&record::shape::SharedCore| format!("{} and {}", pair.pair.0, pair.pair.1);
     let mut pairs: Vec<String> = hidden.iter().take(NAMED).map(name).collect();
-    if hidden.len() > NAMED {
-        pairs.push(format!("{} more pairs", hidden.len() - NAMED));
-    }
+    pairs.extend((hidden.len() > NAMED).then(|| format!("{} more pairs", hidden.len() - NAMED)));
     let pairs = pairs.join(", ");
     let what = match shape.motion {
         Motion::Floating => text!(

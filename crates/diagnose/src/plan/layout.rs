@@ -254,9 +254,7 @@ fn several_a_node(available: &AvailableResources, layout: &Layout, request: &Pla
 fn uneven(available: &AvailableResources, layout: &Layout, request: &PlanRequest) -> Option<Text> {
     let threads: Vec<u32> = layout.processes.iter().filter_map(|process| process.threads).collect();
     let (least, most) = (*threads.iter().min()?, *threads.iter().max()?);
-    if least == most {
-        return None;
-    }
+    (least != most).then_some(())?;
     let mut says = text!(
         "plan-processes-uneven",
         "The processes differ in size: {least} to {most} threads each. Divide the work in proportion."

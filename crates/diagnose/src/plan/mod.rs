@@ -201,9 +201,7 @@ fn summary(plan: &Plan, splits: bool) -> Text {
 /// Describes several last-level caches on a node, and the cost of a cache-line transfer within and between them.
 fn caches(index: &RecordIndex, available: &AvailableResources, placed: &[Process]) -> Option<CacheDomains> {
     let domains: Vec<CpuList> = available.seats.iter().flat_map(|s| s.domains.iter().cloned()).collect();
-    if domains.is_empty() {
-        return None;
-    }
+    (!domains.is_empty()).then_some(())?;
     if available.splits() {
         let says = available.places.domains_say();
         return Some(CacheDomains { domains, says, ..CacheDomains::default() });
@@ -303,9 +301,7 @@ fn cautions(record: &Record, available: &AvailableResources, gains: bool) -> Vec
 fn siblings_not_reported(available: &AvailableResources, processes: &[Process]) -> Option<Text> {
     // A process on entire nodes uses all CPUs of each core, regardless of their numbers.
     let whole = !available.narrowed && processes.iter().all(|process| process.whole_nodes);
-    if whole && available.numbering == Numbering::Unknown {
-        return None;
-    }
+    (!whole || available.numbering != Numbering::Unknown).then_some(())?;
     available.numbering.caution(available.cpus().first()?)
 }
 

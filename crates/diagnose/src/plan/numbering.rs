@@ -72,9 +72,7 @@ fn assumed(
     cores: u32,
 ) -> Option<(BTreeMap<u32, u32>, u32)> {
     let per_core = (count / cores) as usize;
-    if !count.is_multiple_of(cores) || all.len() != count as usize {
-        return None;
-    }
+    (count.is_multiple_of(cores) && all.len() == count as usize).then_some(())?;
     let mut by_node: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for cpu in all {
         by_node.entry(on_node.get(cpu).copied().unwrap_or(0)).or_default().push(*cpu);
@@ -82,9 +80,7 @@ fn assumed(
     let mut core_of = BTreeMap::new();
     let mut common = None;
     for cpus in by_node.values() {
-        if !cpus.len().is_multiple_of(per_core) {
-            return None;
-        }
+        cpus.len().is_multiple_of(per_core).then_some(())?;
         let (first, further) = cpus.split_at(cpus.len() / per_core);
         let step = further.first()?.checked_sub(*first.first()?)?;
         // A single range of numbers is ambiguous, because siblings may have adjacent numbers, unless the range is one core.
@@ -94,9 +90,7 @@ fn assumed(
         }
         for (part, list) in (0u32..).zip(cpus.chunks(first.len())) {
             for (cpu, core) in list.iter().zip(first) {
-                if *cpu != core.checked_add(part.checked_mul(step)?)? {
-                    return None;
-                }
+                (*cpu == core.checked_add(part.checked_mul(step)?)?).then_some(())?;
                 core_of.insert(*cpu, *core);
             }
         }

@@ -114,9 +114,7 @@ fn why(yields: &[Yield], value: f64, used: bool, per_core: u32) -> Text {
             None => Text::default(),
         },
     });
-    if !used {
-        says.push(text!(ONE_A_CORE));
-    }
+    says.push(if used { Text::default() } else { text!(ONE_A_CORE) });
     says
 }
 

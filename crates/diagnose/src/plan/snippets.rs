@@ -102,9 +102,7 @@ fn systemd(process: &Process) -> Option<Vec<String>> {
 
 fn docker(process: &Process) -> Option<Vec<String>> {
     let mut words = vec!["docker run".to_owned()];
-    if !everywhere(process) {
-        words.push(format!("--cpuset-cpus={}", cpus_in_shell(process)));
-    }
+    words.extend((!everywhere(process)).then(|| format!("--cpuset-cpus={}", cpus_in_shell(process))));
     if process.policy == Policy::Bind {
         words.push(format!("--cpuset-mems={}", process.memory));
     }

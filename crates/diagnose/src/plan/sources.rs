@@ -80,9 +80,7 @@ impl<'a> Candidate<'a> {
         // The speed of a command or a recipe is not a property of the machine.
         let wanted = |m: &&Measurement| group.contains(&m.metric) && !m.detail.has(detail::COMMAND);
         let figures: Vec<&Measurement> = other.measurements.iter().filter(wanted).collect();
-        if figures.is_empty() {
-            return None;
-        }
+        (!figures.is_empty()).then_some(())?;
         let pages = (group == LATENCY).then(|| memory_pages(&RecordIndex::new(other))).flatten();
         let in_doubt = match pages {
             Some((small, huge)) => small.doubt.is_some() || huge.doubt.is_some(),

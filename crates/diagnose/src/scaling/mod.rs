@@ -36,14 +36,10 @@ pub fn scaling(index: &RecordIndex) -> Vec<Scaling> {
         };
         let Some(point) = Point::from_measurement(m) else { continue };
         let number = *places.entry((workload, None)).or_insert(workloads.len());
-        if number == workloads.len() {
-            workloads.push((workload, Vec::new()));
-        }
+        workloads.extend((number == workloads.len()).then(|| (workload, Vec::new())));
         let lines = &mut workloads[number].1;
         let at = *places.entry((workload, Some(placement))).or_insert(lines.len());
-        if at == lines.len() {
-            lines.push(Line { placement, points: Vec::new() });
-        }
+        lines.extend((at == lines.len()).then(|| Line { placement, points: Vec::new() }));
         if lines[at].points.len() < MOST_STEPS {
             lines[at].points.push(point);
         }

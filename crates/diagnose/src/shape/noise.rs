@@ -80,9 +80,7 @@ pub(crate) fn moved_during(m: &Measurement, states: &[Option<ShapeState>]) -> Op
 
 /// Explains a result whose value depends on CPU placement, if its samples show this dependence.
 pub(crate) fn explain(m: &Measurement, states: &[Option<ShapeState>]) -> Option<Text> {
-    if m.looks.len() != m.samples.len() {
-        return None;
-    }
+    (m.looks.len() == m.samples.len()).then_some(())?;
     let cpus = cpus_of(m);
     let cpu = cpus.iter().next().filter(|_| cpus.len() == 1);
     let known = m.samples.iter().zip(&m.looks);
@@ -142,9 +140,7 @@ pub(crate) fn explain(m: &Measurement, states: &[Option<ShapeState>]) -> Option<
 
 /// Summaries of two groups of samples, if the intervals of their medians do not overlap.
 fn differ(one: &[f64], other: &[f64]) -> Option<[Summary; 2]> {
-    if one.len().min(other.len()) < LEAST {
-        return None;
-    }
+    (one.len().min(other.len()) >= LEAST).then_some(())?;
     let both = [Summary::from_samples(one), Summary::from_samples(other)];
     let (a, b) = (both[0].interval?, both[1].interval?);
     let apart = (both[0].median / both[1].median).ln().abs() >= WORTH_TELLING.ln_1p();

@@ -55,7 +55,7 @@ fn try_job(
     if let Some((folder, _)) = &folder {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         set("folder", text(folder.path()));
-        set("socket", text(&name_socket(folder.path())));
+        set("socket", text(&folder.path().join("socket")));
     }
     set("user", os::user_name());
     let mut service = None;
@@ -99,11 +99,6 @@ fn create_folder() -> Result<(TempDir, Option<File>), Trouble> {
     Ok((folder, lock))
 }
 
-/// A path for a socket in the directory.
-fn name_socket(folder: &Path) -> PathBuf {
-    folder.join("socket")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,7 +135,7 @@ mod tests {
         std::fs::create_dir(path.join("data")).unwrap();
         std::fs::write(path.join("data/file"), "x").unwrap();
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o700);
-        assert!(name_socket(folder.path()).as_os_str().len() <= SOCKET_PATH);
+        assert!(folder.path().join("socket").as_os_str().len() <= SOCKET_PATH);
         drop((folder, lock));
         assert!(!path.exists());
     }

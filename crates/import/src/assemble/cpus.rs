@@ -16,7 +16,6 @@ pub(super) fn fill(
     facts: &Facts,
     machine: &mut Machine,
     contradictions: &mut Vec<Contradiction>,
-    coverage: &mut Vec<Coverage>,
 ) {
     // Use the last row of each CPU.
     let rows: BTreeMap<u32, &CpuRow> = facts.rows.iter().map(|row| (row.cpu, row)).collect();
@@ -35,12 +34,21 @@ pub(super) fn fill(
         count_rows(machine);
     }
     nodes(lscpu, numactl, facts, machine, contradictions);
+}
+
+/// States that the place of CPUs is unknown.
+pub(super) fn not_placed(facts: &Facts, machine: &Machine, coverage: &mut Vec<Coverage>) {
     let unknown = machine.cpus.iter().any(|cpu| cpu.online && cpu.core.is_none());
-    if unknown || machine.cpus.is_empty() && machine.counts.cpus_present.is_some() {
-        let reason = "the text contains the number of cores, but not the CPUs of each core";
-        let remedy = "also import the output of lscpu -e";
-        coverage.push(Coverage::impossible("siblings and packages of each CPU", reason).with_remedy(remedy));
-    }
+    let none = machine.cpus.is_empty();
+    let reason = match facts.files.keys().any(|path| path.contains("/topology/")) {
+        true if none => "the text contains the siblings of some CPUs, but not the list of all CPUs",
+        _ if unknown || none && machine.counts.cpus_present.is_some() => {
+            "the text contains the number of cores, but not the CPUs of each core"
+        }
+        _ => return,
+    };
+    let remedy = "also import the output of lscpu -e";
+    coverage.push(Coverage::impossible("siblings and packages of each CPU", reason).with_remedy(remedy));
 }
 
 fn cores(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &mut Vec<Contradiction>) {

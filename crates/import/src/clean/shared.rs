@@ -121,6 +121,10 @@ pub(super) fn without_stamps(line: &str) -> &str {
     for _ in 0..3 {
         // The line may be indented or quoted.
         let text = rest.trim_start_matches([' ', '\t', '>']);
+        if let Some(after) = after_kernel_stamp(text) {
+            rest = after;
+            continue;
+        }
         let Some(found) =
             stamp().filter(|_| may_be_stamped(front(text))).and_then(|stamp| stamp.find(front(text)))
         else {
@@ -131,13 +135,23 @@ pub(super) fn without_stamps(line: &str) -> &str {
     rest
 }
 
+/// The text after `[    0.001344] `, the most frequent stamp.
+fn after_kernel_stamp(text: &str) -> Option<&str> {
+    let (stamp, after) = text.strip_prefix('[')?.split_once("] ")?;
+    let (seconds, fraction) = stamp.trim_start_matches(' ').split_once('.')?;
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    (is_number(seconds) && is_number(fraction) && fraction.len() == 6).then_some(after)
+}
+
 /// Whether a line may begin with a stamp; a quick check that excludes most lines.
 fn may_be_stamped(line: &str) -> bool {
-    let is_time = |of: &[u8]| of[1] == b':' && of[0].is_ascii_digit() && of[2].is_ascii_digit();
+    let is_time = |of: &[u8]| {
+        of[2] == b':' && of[5] == b':' && [0, 1, 3, 4, 6, 7].iter().all(|at| of[*at].is_ascii_digit())
+    };
     // sar's times have no fractions.
     let of_sar = line.as_bytes().get(2) == Some(&b':') && line.as_bytes().get(8) == Some(&b' ');
     let begins = || scan::begins(line, "[|<|kern|user|daemon|syslog");
-    let timed = || line.as_bytes().windows(3).any(is_time);
+    let timed = || line.as_bytes().windows(8).any(is_time);
     !of_sar && (begins() || timed() || line.len() > 9 && line.contains(" kernel: "))
 }
 
@@ -171,9 +185,7 @@ pub(super) fn without_escapes(line: &str) -> Option<Vec<String>> {
         let lines = lines.split("\\n").map(|line| line.replace("\\t", "\t"));
         return Some([format!("{host} >>")].into_iter().chain(lines).collect());
     }
-    if !line.contains('"') {
-        return None;
-    }
+    line.contains('"').then_some(())?;
     let alone = text.strip_suffix(',').unwrap_or(text);
     if alone.len() > 1
         && let Ok(inner) = serde_json::from_str::<String>(alone)

@@ -13,7 +13,10 @@ pub(crate) const IDS: &str = "pk|cr|cor|CPU|Package|Die|L3|Node|Module|Core|cpu|
 const fn tool(name: &'static str, opens: fn(Line, Option<&Command>) -> bool) -> Tool {
     let reader: fn(Option<&Command>) -> Box<dyn Reader> = |command| {
         // With -y, neither vmstat nor iostat prints the averages since boot.
-        let is_option = |word: &str| word.starts_with('-') && word.contains('y');
+        let is_option = |word: &str| {
+            let letters = word.strip_prefix('-').filter(|letters| letters.contains('y'));
+            letters.is_some_and(|letters| letters.bytes().all(|b| b.is_ascii_alphabetic()))
+        };
         let begun = command.is_some_and(|command| command.text.split(' ').any(is_option));
         Box::new(ColumnsReader { begun, ..ColumnsReader::default() })
     };
@@ -36,8 +39,8 @@ pub(super) const VMSTAT: Tool = tool("vmstat", |line, _| {
 pub(super) const MONITOR: Tool =
     tool("cpupower monitor", |line, _| line.text.contains("CPU|") && head(line.text).is_some());
 
-/// mpstat and sar.
-pub(super) const SYSSTAT: Tool = tool("sar and mpstat", |line, _| head(line.text).is_some());
+/// mpstat, sar and iostat.
+pub(super) const SYSSTAT: Tool = tool("sar, mpstat and iostat", |line, _| head(line.text).is_some());
 
 /// The quantity in a column, and its name in the record.
 fn meaning(column: &str) -> Option<(&'static str, String)> {

@@ -37,6 +37,7 @@ fn begins(text: &str) -> Option<(Option<u32>, u32)> {
         let kind = rest.trim().strip_prefix("DMI type ")?.split([',', ' ']).next()?;
         return Some((Some(u16::from_str_radix(handle, 16).ok()?.into()), kind.parse().ok()?));
     }
+    text.starts_with(|c: char| c.is_ascii_uppercase()).then_some(())?;
     titles().find(|(_, title)| *title == text).map(|(kind, _)| (None, kind))
 }
 

@@ -87,9 +87,7 @@ impl Reader for NumastatReader {
                 *(if field == "bytes" { &mut node.bytes } else { &mut node.free }) = Some(fact);
             }
         }
-        if !output.nodes.is_empty() {
-            sink.draft.facts.numactl.push(output);
-        }
+        sink.draft.facts.numactl.extend((!output.nodes.is_empty()).then_some(output));
     }
 }
 

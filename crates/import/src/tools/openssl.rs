@@ -67,6 +67,8 @@ fn head(text: &str) -> Option<Vec<u64>> {
 ///
 /// If the row was wrapped at a margin, the last rates are missing.
 fn keys(text: &str) -> Option<(String, bool, Vec<f64>, usize)> {
+    // A quick check that excludes most lines.
+    text.as_bytes().windows(2).any(|of| of[0].is_ascii_digit() && of[1] == b's').then_some(())?;
     let words: Vec<&str> = text.split_whitespace().take(16).collect();
     let seconds = |word: &&str| word.strip_suffix('s').and_then(parse_plain).is_some();
     let first = words.iter().position(seconds)?;
@@ -148,7 +150,7 @@ fn opens(line: Line, command: Option<&Command>) -> bool {
         || head(text).is_some()
         || scan::begins(text, HEADS)
         || text.strip_prefix("version: ").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-        || scan::begins(text, TALK) && speed()
+        || speed() && scan::begins(text, TALK)
         || text.starts_with("Doing ") && text.contains("size blocks")
         || keys(text).is_some()
         || key_head(text).is_some_and(|columns| columns.len() > 1 || speed())

@@ -97,9 +97,7 @@ fn states(record: &Record) -> Bars {
         bars.legend.push((fill, says));
         from = to;
     }
-    if whole > 0.0 {
-        bars.rows.push(bar);
-    }
+    bars.rows.extend((whole > 0.0).then_some(bar));
     bars
 }
 

@@ -66,9 +66,7 @@ pub fn quiet(conditions: &Conditions) -> Option<String> {
         for knob in
             conditions.knobs.iter().filter(|knob| (knob.set_to.is_some() && knob.not_set.is_none()) == set)
         {
-            if !names.contains(&knob.name.as_str()) {
-                names.push(&knob.name);
-            }
+            names.extend((!names.contains(&knob.name.as_str())).then_some(knob.name.as_str()));
         }
         names
     };

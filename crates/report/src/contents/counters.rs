@@ -13,18 +13,8 @@ use crate::table::Table;
 const PLACE: [Label; 4] = [Label::Workload, Label::Threads, Label::Placement, Label::Thread];
 
 /// Events that instructions do not cause, or that have a separate result (IPC).
-const NOT_CAUSED: [&str; 10] = [
-    "instructions",
-    "cycles",
-    "task-clock",
-    "cpu-clock",
-    "context-switches",
-    "cpu-migrations",
-    "page-faults",
-    "minor-faults",
-    "major-faults",
-    "slots",
-];
+const NOT_CAUSED: &str = "instructions cycles task-clock cpu-clock context-switches cpu-migrations page-faults \
+    minor-faults major-faults slots";
 
 /// Tables of the issue slots on both levels, and of the counts that are not in `shown_before`; a table without data is
 /// empty.
@@ -58,7 +48,8 @@ fn counts(record: &Record, shown_before: &Shown, most: usize) -> Table {
     for m in table.first(all, rows) {
         table.note_row(remarks(m));
         let here = place(m);
-        let caused = m.labels.word(Label::Event).is_some_and(|event| !NOT_CAUSED.contains(&event));
+        let caused =
+            m.labels.word(Label::Event).is_some_and(|event| NOT_CAUSED.split(' ').all(|own| own != event));
         let per = instructions.get(&here).filter(|count| **count > 0.0 && caused);
         let coverage = m.detail.get(detail::COVERAGE);
         let figures = [

@@ -175,9 +175,7 @@ fn describe_differences(change: &Change) -> String {
     };
     let mut named: Vec<String> = change.differences.iter().take(MOST_DIFFERENCES).map(one).collect();
     let more = change.differences.len().saturating_sub(MOST_DIFFERENCES);
-    if more > 0 {
-        named.push(format!("{more} more"));
-    }
+    named.extend((more > 0).then(|| format!("{more} more")));
     format!("differences between the records: {}", join_list(&named))
 }
 

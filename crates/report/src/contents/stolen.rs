@@ -26,9 +26,7 @@ pub(crate) fn shares(record: &Record, most: usize) -> Table {
     let all: Vec<&Measurement> = record.measurements_of(metrics::STOLEN_SHARE).collect();
     let mut takers: Vec<String> = Vec::new();
     for taker in all.iter().map(|m| taker(m)) {
-        if !takers.contains(&taker) {
-            takers.push(taker);
-        }
+        takers.extend((!takers.contains(&taker)).then_some(taker));
     }
     takers.truncate(MOST_TAKERS);
     let heads = std::iter::once("CPU".to_owned()).chain(takers.iter().map(|taker| format!("#{taker}")));

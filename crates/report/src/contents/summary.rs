@@ -80,9 +80,7 @@ pub(crate) fn machine(record: &Record) -> Vec<String> {
     lines.insert(usize::from(named), listed([Some(model), design]));
     lines.push(listed([counts(machine), memory(machine), limits(machine)]));
     lines.retain(|line| !line.is_empty());
-    if lines.is_empty() {
-        lines.push("no machine description".to_owned());
-    }
+    lines.extend(lines.is_empty().then(|| "no machine description".to_owned()));
     lines
 }
 
@@ -289,9 +287,7 @@ pub(crate) fn unreliable(record: &Record) -> String {
     ];
     let doubtful = |all: &[bool]| all.iter().filter(|doubtful| **doubtful).count();
     groups.retain(|(all, _)| doubtful(all) > 0);
-    if groups.is_empty() {
-        groups.push((of(&|m| m.metric != metrics::LOAD_LATENCY), "result"));
-    }
+    groups.extend(groups.is_empty().then(|| (of(&|m| m.metric != metrics::LOAD_LATENCY), "result")));
     let said = groups.iter().map(|(all, of)| format!("{} of {}", doubtful(all), count_noun(all.len(), of)));
     let said: Vec<String> = said.collect();
     // A scaling step that other processes disturbed in most of its runs is unreliable, even if its runs agree.

@@ -44,8 +44,8 @@ fn cell(m: &Measurement) -> Option<usize> {
     }
 }
 
-/// The keys that distinguish rows of a workload, in sort order: threads (none if not recorded), block size in bytes, placement, setting.
-type Variant = (Option<u64>, Option<u64>, String, String);
+/// The keys that distinguish rows of a workload, in sort order: threads (none if not a number), block size in bytes, placement, setting, threads in words.
+type Variant = (Option<u64>, Option<u64>, String, String, String);
 
 fn variant(m: &Measurement) -> Variant {
     let bytes = m.labels.count(Label::Bytes);
@@ -54,7 +54,8 @@ fn variant(m: &Measurement) -> Variant {
     let threads = m.labels.count(Label::Threads).or(m.labels.get(Label::Cpu).map(|_| 1));
     // A single thread runs in the same place for every placement.
     let placement = if threads == Some(1) { String::new() } else { labelled(m, Label::Placement) };
-    (threads, bytes, placement, labelled(m, Label::Setting))
+    let words = m.labels.word(Label::Threads).unwrap_or_default().to_owned();
+    (threads, bytes, placement, labelled(m, Label::Setting), words)
 }
 
 /// A row: a workload, its distinguishing keys, and its results.
@@ -90,7 +91,7 @@ impl Row<'_> {
 fn fields<'a>() -> [Field<Row<'a>>; 13] {
     [
         ("workload", |row| name_workload(row.name).to_owned()),
-        ("#threads", |row| row.variant.0.map_or(String::new(), |threads| threads.to_string())),
+        ("#threads", |row| row.variant.0.map_or(row.variant.4.clone(), |threads| threads.to_string())),
         ("placement", |row| row.variant.2.clone()),
         ("setting", |row| row.variant.3.clone()),
         ("#blocks of", |row| row.variant.1.map_or(String::new(), units::bytes)),
@@ -165,8 +166,10 @@ fn workloads(record: &Record, steps: &Shown) -> Table {
     }
     let rows = table.first(rows, MOST);
     let sizes = diagnose::BlockSizes::from_record(record);
-    let (said, unsaid) =
-        (rows.iter().any(|row| row.variant.0.is_some()), rows.iter().any(|row| row.variant.0.is_none()));
+    let (said, unsaid) = (
+        rows.iter().any(|row| row.variant.0.is_some()),
+        rows.iter().any(|row| row.variant.0.is_none() && row.variant.4.is_empty()),
+    );
     for row in &rows {
         table.note_row(row.cells.iter().flatten().flat_map(|m| remarks(m)));
         table.note_row(row.cells[0].and_then(|m| sizes.remark(m)).map(|remark| remark.to_string()));

@@ -193,9 +193,7 @@ fn found(
         finding.evidence.iter().filter_map(|evidence| figures.place(&evidence.from)).collect();
     let lost =
         record.diagnosis.loss_breakdowns.iter().any(|l| Some(&l.resource) == finding.resource.as_ref());
-    if lost {
-        places.push((LOSSES, "losses"));
-    }
+    places.extend(lost.then_some((LOSSES, "losses")));
     let mut seen = BTreeSet::new();
     places.retain(|(id, _)| seen.insert(*id));
     let (first, others) = finding.remedy.split_at(finding.remedy.len().min(1));

@@ -122,7 +122,7 @@ fn write_several(screen: &mut Screen, records: &[Record], kept: &[Kept]) {
         let Some(import) = &record.import else { continue };
         screen.paragraph(&[], Tone::Strong, name(record).join("; "));
         let amiss = listed([
-            (!import.withheld.is_empty()).then(|| format!("{} implausible", import.withheld.len())),
+            (!import.withheld.is_empty()).then(|| format!("{} kept as text", import.withheld.len())),
             (!import.contradictions.is_empty())
                 .then(|| count_noun(import.contradictions.len(), "contradiction")),
         ]);
@@ -145,7 +145,7 @@ fn write_all(screen: &mut Screen, records: &[Record]) {
             inventory::inventory(screen, record);
         }
         let withheld = import.withheld.iter().map(kept_as_text);
-        report::block(screen, &Block::items("Kept as text only: implausible", withheld), false);
+        report::block(screen, &Block::items("Kept as text only", withheld), false);
     }
     // Every record from a text contains the text's unrecognized lines.
     if let Some(import) = records.last().and_then(|record| record.import.as_ref()) {

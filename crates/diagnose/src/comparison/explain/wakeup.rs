@@ -39,9 +39,7 @@ pub(super) fn explain_wakeup(pair: &Pair, (key, entry): (&RowKey, &RowEntry)) ->
             // The cost of idle states and timer slack is the time saved by disabling them.
             let cost = this.over_another(this_tuned, 1.0, "");
             let base_cost = base.over_another(base_tuned, 1.0, "");
-            if !differs_from_1(&base_cost, &cost) {
-                return None;
-            }
+            differs_from_1(&base_cost, &cost).then_some(())?;
             let evidence = pair.evidence(this_tuned, base_tuned);
             let [this_then, this, base_then, base] = [this_tuned, this, base_tuned, base].map(ns);
             let says = text!(

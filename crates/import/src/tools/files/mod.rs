@@ -136,6 +136,9 @@ impl Found {
 /// The file to which the times of a control group are assigned if no path is given.
 const OWN_TIMES: &str = "/sys/fs/cgroup/cpu.stat";
 
+/// The start of an entry in a list of requested files that is a line printed by `echo`.
+const ECHO: &str = "echo ";
+
 /// Files with more than one line.
 const LONG: &str = "cpuinfo|meminfo|vmstat|stat|interrupts|cpu.stat|memory.stat|mountinfo|status|limits|cgroup|os-release|cpu|\
     memory|io|cpu.pressure|memory.pressure|io.pressure|schedstat|numastat";
@@ -146,6 +149,9 @@ fn is_long(path: &str) -> bool {
 
 /// Whether a line can be in this file.
 fn is_line_of(path: &str, text: &str) -> bool {
+    if let Some(echoed) = path.strip_prefix(ECHO) {
+        return echoed == text;
+    }
     let (first, rest) = text.split_once([' ', '\t']).unwrap_or((text, ""));
     match path.rsplit('/').next().unwrap_or_default() {
         "cpuinfo" | "meminfo" | "status" => {
@@ -256,7 +262,7 @@ fn named_from(command: Option<&Command>) -> String {
 /// The files printed by a command, in order; empty if the command processes their content.
 fn asked(command: &Command) -> VecDeque<String> {
     let mut folder = command.folder.clone();
-    let command = command.text.as_str();
+    let command = unrolled(&command.text);
     // tee prints its input, which it also writes to the file.
     if let Some((_, written)) = command.rsplit_once("tee ")
         && command.starts_with("echo ")
@@ -278,6 +284,13 @@ fn asked(command: &Command) -> VecDeque<String> {
         let stages = stages.split('|').map(str::trim);
         if part.starts_with("cd ") {
             folder = folder_after(&folder, part);
+            continue;
+        }
+        if let Some(echoed) = part.strip_prefix(ECHO)
+            && !part.contains(['>', '|'])
+            && !echoed.starts_with('-')
+        {
+            paths.push_back(format!("{ECHO}{}", echoed.trim().trim_matches(['"', '\''])));
             continue;
         }
         // The command runs in a container or on another machine.
@@ -307,6 +320,25 @@ fn asked(command: &Command) -> VecDeque<String> {
     paths
 }
 
+/// The commands of a loop for each of its words: `for f in cpu io; do cat /proc/pressure/$f; done`.
+fn unrolled(command: &str) -> String {
+    let parts = || {
+        let (name, rest) = command.strip_prefix("for ")?.split_once(" in ")?;
+        let (words, body) = rest.split_once(';')?;
+        Some((name, words, body.trim_start().strip_prefix("do ")?.trim_end().strip_suffix("done")?))
+    };
+    let Some((name, words, body)) = parts() else { return command.to_owned() };
+    let of_word = |word| body.replace(&format!("${{{name}}}"), word).replace(&format!("${name}"), word);
+    words.split_whitespace().map(of_word).collect()
+}
+
+/// A line without the count that `uniq -c` prints before it.
+fn uncounted(text: &str) -> &str {
+    let rest = text.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
+    let is_counted = rest.len() < text.len() && !rest.starts_with("processor");
+    if is_counted && self_described(rest) == Some("/proc/cpuinfo") { rest } else { text }
+}
+
 /// The file to which a line belongs, if the line alone identifies it.
 fn self_described(text: &str) -> Option<&'static str> {
     let text = text.trim();
@@ -329,7 +361,7 @@ fn self_described(text: &str) -> Option<&'static str> {
 pub(super) const FILES: Tool = Tool {
     name: "files of /sys and /proc",
     opens: |line, command| {
-        let text = line.text.trim();
+        let text = uncounted(line.text.trim());
         !text.is_empty()
             && (stated(text, &named_from(command)).is_some()
                 || self_described(text).is_some()
@@ -356,7 +388,7 @@ struct FilesReader {
 
 impl Reader for FilesReader {
     fn line(&mut self, line: Line, _sink: &mut Sink) -> Fit {
-        let text = line.text.trim();
+        let text = uncounted(line.text.trim());
         if text.is_empty() {
             self.after_blank = true;
             return Fit::Between;
@@ -396,6 +428,9 @@ impl Reader for FilesReader {
         {
             // The next requested file, or a line of another output.
             return if self.asked.is_empty() { Fit::Over } else { self.line(line, _sink) };
+        }
+        if path.starts_with(ECHO) {
+            return Fit::Taken;
         }
         self.found.add(&path, text, line);
         self.current = Some(path).filter(|_| long);

@@ -190,8 +190,13 @@ fn take(parts: &[Part], text: &str, command: Option<&Command>, values: &mut Valu
         ends.reverse();
     }
     ends.into_iter().any(|end| {
+        // Parsing a command line takes much longer than matching the rest.
+        let costly = kind == "command";
+        if costly && !take(rest, &text[end..], command, values) {
+            return false;
+        }
         let Some(value) = value_of(kind, &text[..end], command) else { return false };
-        let fits = take(rest, &text[end..], command, values);
+        let fits = costly || take(rest, &text[end..], command, values);
         if fits && !name.is_empty() {
             values.insert(name, value);
             // The command line may begin with a wrapper program.

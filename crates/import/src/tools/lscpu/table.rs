@@ -59,6 +59,12 @@ impl Form {
     /// The columns of a header. All of them must be known, to avoid misreading
     /// any. `-p` has an empty column before the caches.
     fn head(self, text: &str) -> Option<Vec<Column>> {
+        let needed: &[&str] = match self {
+            Form::Caches => &["NAME", "ONE-SIZE"],
+            _ => &["CPU"],
+        };
+        // A quick check that excludes most lines.
+        needed.iter().all(|name| text.contains(name)).then_some(())?;
         let words: Vec<(Range<usize>, &str)> = match self {
             Form::Parsable => text.strip_prefix('#')?.split(',').map(|word| (0..0, word.trim())).collect(),
             Form::Extended | Form::Caches => places(text).collect(),
@@ -69,10 +75,6 @@ impl Form {
                 scan::is_one_of(name, CPU_COLUMNS)
                     || name.split(':').all(|name| parse_cache_name(name).is_some())
             }
-        };
-        let needed: &[&str] = match self {
-            Form::Caches => &["NAME", "ONE-SIZE"],
-            _ => &["CPU"],
         };
         let has = |name: &&str| words.iter().any(|(_, word)| word == name);
         (words.len() > 1 && needed.iter().all(has)).then_some(())?;

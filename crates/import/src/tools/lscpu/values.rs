@@ -48,9 +48,7 @@ impl List {
     }
 
     pub(super) fn end(self, sink: &mut Sink) {
-        if self.begun {
-            sink.draft.facts.lscpu.push(self.output);
-        }
+        sink.draft.facts.lscpu.extend(self.begun.then_some(self.output));
     }
 
     pub(super) fn take(&mut self, label: &Label, value: &str, line: Line, sink: &mut Sink) {

@@ -60,13 +60,9 @@ pub(crate) fn legend(heat: &Heat) -> String {
             if shade == 0 { format!("no shade {name}") } else { format!("{} {name}", SHADES[shade]) }
         }));
     }
-    if heat.counts().1 > 0 {
-        parts.push("· not measured".to_owned());
-    }
+    parts.extend((heat.counts().1 > 0).then(|| "· not measured".to_owned()));
     let itself = |(row, cells): (usize, &Vec<Option<f64>>)| (0..cells.len()).any(|at| !heat.is_cell(row, at));
-    if heat.cells.iter().enumerate().any(itself) {
-        parts.push(format!("{ITSELF} no pair"));
-    }
+    parts.extend(heat.cells.iter().enumerate().any(itself).then(|| format!("{ITSELF} no pair")));
     parts.join(", ")
 }
 

@@ -186,9 +186,7 @@ fn grouped(c: &Comparison, values: &[Option<String>]) -> String {
             count => format!("{value} ({count} of {})", values.len()),
         })
         .collect();
-    if more > 0 {
-        said.push(count_noun(more, "other"));
-    }
+    said.extend((more > 0).then(|| count_noun(more, "other")));
     said.join("; ")
 }
 

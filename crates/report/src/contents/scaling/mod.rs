@@ -47,9 +47,7 @@ pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
             many.len()
         )));
     }
-    if !few.is_empty() {
-        summary.parts.push(Part::Table(table("Steps", &steps, &few)));
-    }
+    summary.parts.extend((!few.is_empty()).then(|| Part::Table(table("Steps", &steps, &few))));
     let mut blocks = vec![summary];
     for (name, lines) in many.into_iter().take(room.workloads) {
         let mut meanings = Section::new("placements");
