@@ -23,8 +23,8 @@ def compare(bench):
         "Memory bandwidth",
         "All results are in bytes as counted by STREAM (10⁹ bytes are 1 GB): the program's reads and writes, without the "
         "write-allocate reads of regular stores. linespeed's results have `bytes_counted: stream`. likwid-bench's stream kernels "
-        "count 24 bytes per element, as STREAM does; 1 MByte is 10⁶ bytes. Its triad kernels, a = b × c + d, read three arrays, "
-        "unlike any STREAM kernel, and appear only in the survey. sysbench counts each block once, read or written, in MiB. mbw "
+        "count 24 bytes per element, as STREAM does; 1 MByte is 10⁶ bytes. likwid-bench's triad kernels, "
+        "a = b × c + d, read three arrays, unlike any STREAM kernel, and appear only in the survey. sysbench counts each block that it reads or writes once, in MiB. mbw "
         "counts copied bytes once, in MiB; STREAM counts them twice, so mbw's result is doubled. mbw uses one thread. All tools "
         "use arrays of linespeed's size (sysbench uses the next power of two). linespeed requests huge pages, but the other "
         "tools do not. For each tool, including linespeed, the variant with the highest median over the rounds is used.",

@@ -29,8 +29,8 @@ def compare(bench):
         "nodes. linespeed transfers each line by compare-and-swap and, alternately on the same lines, by loads and stores. "
         f"core-to-core-latency uses compare-and-swap on one line; its result is the mean of {SAMPLES} samples of 1,000 round "
         "trips. Its load/store benchmark transfers two lines and is not comparable with linespeed's, which transfers one. The "
-        f"cache slice of that one line varies by chance from run to run, so there are at least {ROUNDS} rounds. Other programs' "
-        "use of the CPUs affects a mean, but hardly a median.",
+        "cache slice to which core-to-core-latency's line maps varies by chance from run to run, so there are at least "
+        f"{ROUNDS} rounds. CPU use by other programs affects a mean, but hardly a median.",
         [],
     )
     if len(bench.cpus) < 2:

@@ -19,8 +19,8 @@ def compare(bench):
     """One row: the point nearest to 512 MiB. Saves the records in `bench.latency_records` for other comparisons."""
     section = Section(
         "Memory latency",
-        "The results are nanoseconds per dependent load. linespeed's result is the point of `linespeed run latency` on 2 MiB "
-        "pages that is nearest to 512 MiB, as the median of its samples. The other side is `bench/chase`, which was written for "
+        "The results are nanoseconds per dependent load. linespeed's result is from `linespeed run latency` on 2 MiB "
+        "pages: the median of the samples for the working set nearest to 512 MiB. The other tool is `bench/chase`, which was written for "
         "this comparison and shares no code with linespeed. It uses Sattolo's shuffle of an index table, one element per 64-byte "
         "line, a separate assembly loop, and huge pages requested with madvise and verified in smaps. It uses the same CPU and "
         "the same number of bytes; its result is the median of 64 samples that together make one full cycle.",

@@ -13,9 +13,10 @@ def compare(bench):
     """Rows about core.clock and the first two cache levels, over the records of all rounds."""
     section = Section(
         "Clock and repeatability",
-        "This table compares linespeed with itself. L1 latency in cycles: the relative distance from the nearest whole number, "
-        "for working sets up to half of L1d. Two chains: adds compared with multiplies, from the record. Repeatability: |ratio − "
-        "1| of successive reliable runs. A difference in ns but not in cycles means that the clock changed.",
+        "This table compares linespeed with itself. The row \"distance from whole cycles\" shows the relative distance of the "
+        "L1 latency in cycles from the nearest whole number, for working sets up to half of L1d. The rows \"two chains differ\" "
+        "compare adds with multiplies; both are from the record. The rows \"two runs differ\" show |ratio − 1| of successive "
+        "reliable runs: a difference in ns but not in cycles means that the clock changed.",
         [],
         ["On a machine without a PMU (most guests), there is no row for perf's cycle counter: the second chain is then "
          "the only check of a clock derived from time."],

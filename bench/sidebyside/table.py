@@ -103,7 +103,7 @@ def markdown(sections, run):
             "and requires at least six rounds. The order alternates between rounds (A B B A), so that drift affects both "
             "sides equally. An interval that contains 1 is reported as *no difference resolved*. The results next to the ratio "
             "are medians over the rounds. A/A is the noise floor: for linespeed and for the tool, the median difference between "
-            "successive rounds of the same program; a smaller difference is meaningless. The targets are linespeed's own; "
+            "successive rounds of the same program. Differences below the noise floor are meaningless. The targets are linespeed's own; "
             "rows without a target are only for comparison."
         ),
         "",

@@ -11,11 +11,11 @@ const VERDICTS: &str = include_str!("../claims/verdicts.json");
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// A condition is not met.
+    /// A condition is not met; if the claim has parts, none of the conditions that could be checked is met.
     DoesNotHold,
-    /// Some parts of the claim hold.
+    /// Some parts of the claim hold, others do not.
     InPart,
-    /// The results are inconclusive.
+    /// Results that a verdict requires are missing.
     CannotTell,
     /// Every condition is met.
     Holds,
@@ -24,7 +24,7 @@ pub enum Verdict {
 /// The relation between the two sides of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Relation {
-    /// Equal within the precision of the claim's digits.
+    /// Equal within the rounding of the claimed value.
     #[serde(rename = "=")]
     Equal,
     /// Equal within the tolerance that is common to all claims.
@@ -58,7 +58,7 @@ pub struct Gap {
 /// A result on which a verdict is based.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
-    /// Its name: machine, metric and labels.
+    /// Its name, which consists of machine, metric and labels.
     pub figure: String,
     /// The line of the machine's text with the value.
     pub line: Option<u64>,

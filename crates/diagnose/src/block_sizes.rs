@@ -31,8 +31,8 @@ impl<'a> BlockSizes<'a> {
         all
     }
 
-    /// The sizes at which every thread count of a workload reaches its best rate; if there is no such size, the largest size that is not an
-    /// outlier.
+    /// The sizes at which a workload's rates have leveled off for every thread count; if there is no such size, the largest size that is
+    /// not an outlier.
     pub(crate) fn level(&self, workload: &str) -> BTreeSet<u64> {
         let Some(steps) = self.0.get(workload) else { return BTreeSet::new() };
         let of_step = |rates: &Rates| -> BTreeSet<u64> {

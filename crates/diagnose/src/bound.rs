@@ -28,13 +28,13 @@ const SHORT: f64 = 0.02;
 const SHORT_UNSEEN: f64 = 0.1;
 /// Minimum number of samples for a decision based on samples.
 const ENOUGH_LOOKS: f64 = 20.0;
-/// The share of CPU time that the last sample before each thread's end may miss.
+/// The share of CPU time that samples may miss because threads continue to run after their last sample.
 const UNSEEN: f64 = 0.1;
 /// A cause is not mentioned if it explains a smaller share of the time.
 const WORTH: f64 = 0.1;
 /// A cause does not count as the bottleneck if it explains a smaller share.
 const FIRST: f64 = 0.25;
-/// A CPU was free if less than this share of the command's CPUs was in use.
+/// At least one CPU was free if less than this share of the command's CPUs was in use.
 const ROOM: f64 = 0.8;
 /// The sentences of verdicts on commands, and the advice.
 const WORDS: &str = include_str!("bound/words.txt");
@@ -189,7 +189,7 @@ impl<'a> Facts<'a> {
     fn hardly_seen(&self) -> bool {
         let seen = self.time.detail.get(detail::THREADS_SEEN).map_or(f64::INFINITY, |seen| seen.seen_seconds);
         let looks = self.looks().all as f64;
-        // Threads that hardly ran hardly waited for a CPU.
+        // If the unsampled threads hardly ran, they hardly waited for a CPU either.
         looks > 0.0 && looks < ENOUGH_LOOKS && self.cpu() - seen > UNSEEN * self.cpu().max(self.wall)
     }
 
@@ -302,7 +302,7 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
     if causes.iter().any(|cause| cause.by == BoundBy::Lock && cause.share >= 1.0) {
         causes.retain(|cause| cause.by != BoundBy::Waiting);
     }
-    // Other causes are relative to the time in which the command had its CPUs.
+    // The shares of the command's own causes are relative to the time during which it had its CPUs.
     let outside = causes.iter().filter(|c| c.is_outside()).map(|c| c.share).fold(0.0, f64::max);
     let own = |cause: &Cause| match cause.is_outside() || cause.by == BoundBy::Waiting {
         true => cause.share,
@@ -310,14 +310,14 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
     };
     causes.retain(|cause| own(cause) >= WORTH);
     causes.sort_by(|a, b| b.share.total_cmp(&a.share));
-    // An outside limit makes a command look as if it used few CPUs, but does not explain the command's own waits.
+    // Because of an outside limit, a command uses fewer CPUs than it needs, but the limit does not explain the command's own waits.
     if let Some(at) = causes.iter().position(|cause| cause.is_outside() && cause.share >= FIRST)
         && causes[..at].iter().all(|cause| ![BoundBy::Waiting, BoundBy::Lock].contains(&cause.by))
     {
         causes[..=at].rotate_right(1);
     }
-    // If a single thread waits, the wait is reported before the fact that there is only one thread. Kernel time without a known purpose is
-    // no answer.
+    // If a single thread waits, the wait is reported before the fact that there is only one thread. Kernel time without a known purpose
+    // does not count as an answer.
     let is_known = |cause: &Cause| cause.by != BoundBy::Kernel || cause.kind.is_some();
     let is_inside =
         |cause: &Cause| !cause.is_outside() && !SHAPES.contains(&cause.by) && !WAITS.contains(&cause.by);
@@ -329,7 +329,7 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
         causes[..=at].rotate_right(1);
     }
     let compute = core::compute(&facts);
-    // A cause that explains a small share follows the description of the rest of the time.
+    // A cause that explains only a small share of the time is mentioned after the description of the rest.
     if causes.first().is_none_or(|first| first.share < FIRST) {
         causes.insert(0, compute);
     }
@@ -382,7 +382,7 @@ const TOO_SHORT: Template = Template::new(
 /// The introduction of the second cause.
 const BESIDES: Template = Template::new("bound-besides", "Besides:");
 
-/// The evidence for every answer.
+/// The evidence that every answer includes.
 fn base_evidence(facts: &Facts) -> Vec<Evidence> {
     let took = text!("took {value}", value = facts.time);
     let mut all = vec![cite_fact(took, facts.time)];

@@ -22,8 +22,8 @@ const DEVIATIONS: f64 = 3.0;
 /// The maximum share of all CPUs that other processes may use. The results of a thread on one of these CPUs may be wrong by the same share.
 const BUSY: f64 = 0.05;
 
-/// Results that vary from day to day, such as the CPU time of other processes. They do not characterize the machine, unless the spread
-/// within the class is known.
+/// Results that characterize the machine. All others, such as the CPU time of other processes, vary from day to day and are checked only if
+/// the spread within the class is known.
 const HELD: [Metric; 8] = [
     metrics::CORE_CLOCK,
     metrics::LOAD_LATENCY,
@@ -67,7 +67,7 @@ pub fn check(here: &Record, base: &Record, comparison: Option<&Comparison>, clas
     let rows = comparison.iter().flat_map(|comparison| &comparison.rows);
     let rows = rows.filter(|_| !of_kind);
     let mut figures: Vec<Figure> = rows.filter_map(|row| figure_of(row, class)).collect();
-    // The shares of CPU time and cache that other processes leave free do not characterize the machine.
+    // Results measured with the CPU time and cache that other processes left free do not characterize the machine.
     let busy = comparison.and_then(|_| busy(here)).filter(|_| !figures.is_empty());
     figures.iter_mut().for_each(|figure| figure.slow &= busy.is_none());
     figures.sort_by(|a, b| b.slow.cmp(&a.slow).then(a.speed.total_cmp(&b.speed)));

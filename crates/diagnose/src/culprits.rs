@@ -10,7 +10,8 @@ use crate::resources::beyond_caches;
 
 /// Maximum number of named processes.
 const MOST: usize = 3;
-/// A process is named if it uses at least this many CPUs and at least this share of all other processes' CPU time.
+/// A process is named if it uses at least this many CPUs and, unless it is a real-time process, at least this share of all other processes'
+/// CPU time.
 const LEAST: f64 = 0.05;
 const PART: f64 = 0.1;
 /// A process counts as a user of memory, a cache or sockets above this share of its samples.

@@ -48,7 +48,7 @@ pub(crate) fn cost_above(cost: &Summary, (least, most): (f64, f64)) -> Verdict {
     verdict(1.0 - usual / cost.median, (1.0 - most / low, 1.0 - least / high))
 }
 
-/// A share with its interval as a verdict: unresolved if the interval reaches 0, not measurable if there are no values.
+/// Converts a share with its interval to a verdict: unresolved if the interval reaches 0, not measurable if there are no values.
 pub(crate) fn verdict(share: f64, (least, most): (f64, f64)) -> Verdict {
     if !(share.is_finite() && least.is_finite() && most.is_finite()) {
         return Verdict::NotMeasurable { reason: text!("one of the underlying results is not a number") };
@@ -151,8 +151,8 @@ pub(crate) fn locate_figure(measurement: &Measurement) -> String {
     text
 }
 
-/// The machine's base clock, Hz. `None` for another tool's text whose only clock is a firmware value next to the processor's name or the
-/// current speed: that clock may belong to another model, or it may be temporary.
+/// The machine's base clock, Hz. `None` if the clock is known only from another tool's output or from the firmware's name of the processor,
+/// and no CPU reports the same clock: the value may be that of another model, or the current clock.
 pub(crate) fn base_hz(record: &Record) -> Option<u64> {
     let (machine, processor) = (&record.machine, &record.machine.processor);
     let tells = |name: &Option<String>| name.as_ref().is_some_and(|name| name.contains('@'));

@@ -44,7 +44,7 @@ impl KeptCeilings {
         self.machines.iter().find(|one| is_same(&one.machine, here)).map(|one| &one.ceilings)
     }
 
-    /// Whether the file contains only ceilings of other machines.
+    /// Whether the file contains ceilings of any machine; these are of other machines if [`Self::find`] returns `None`.
     pub fn is_of_others(&self) -> bool {
         !self.machines.is_empty()
     }
@@ -57,7 +57,7 @@ impl KeptCeilings {
         let day = record.started.get(..10).unwrap_or_default();
         let at = self.machines.iter().position(|one| is_same(&one.machine, here));
         let old = at.map(|at| self.machines.remove(at).ceilings).unwrap_or_default();
-        // Other processes occupy part of the shared caches.
+        // Other processes occupy part of the shared caches, so a curve from a disturbed run never replaces a known curve.
         let is_kept = old.curve.is_empty() || disturbance(record).is_none();
         new.curve.retain(|_| is_kept);
         self.schema = SCHEMA;

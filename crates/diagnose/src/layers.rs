@@ -41,8 +41,9 @@ fn beside(m: &Measurement) -> Vec<Text> {
     COUNTED.into_iter().filter_map(count).chain(stolen).collect()
 }
 
-/// One entry per timed layer, fastest first; the other layers are compared with the fastest one, which is never the repetition, because its
-/// purpose is to show the noise. Empty if layers were timed in different units, because they are then not comparable.
+/// One entry per timed layer, fastest first; the other layers are compared with the fastest one. The repetition is never regarded as the
+/// fastest layer, because it only serves to show the noise. Empty if layers were timed in different units, because they are not comparable
+/// in that case.
 pub(crate) fn layers(index: &RecordIndex) -> Vec<Layer> {
     let mut timed: Vec<_> = index
         .figures_of(metrics::LAYER_TIME)

@@ -23,18 +23,17 @@ const AT_MOST: f64 = 2.0;
 /// Below this share, the cache does not have the advertised size: neither the step between two measured sizes nor cache pollution explains
 /// a factor of two.
 pub(crate) const MUCH_SMALLER: f64 = 0.5;
-/// The cost of leaving a cache or an edge unmatched; the cost of a match is the logarithm of the size ratio. The limit is high because a
+/// The cost of leaving a cache or an edge unmatched; the cost of a match is the logarithm of the size ratio. This cost is high because a
 /// virtual machine may have only a thirtieth of the cache that the kernel shows.
 const UNMATCHED: f64 = 3.0;
-/// If the curve leaves a level at a size well above that of a cache, the level is probably another cache; larger sizes therefore count as
-/// this many times as distant.
+/// If the curve leaves a level at a size well above that of a cache, the level is probably another cache; the distance to a larger size is
+/// therefore multiplied by this factor.
 const BEYOND: f64 = 5.0;
-/// Working sets beyond the caches do not belong to the last plateau if their latency is at least this many times that of the plateau.
+/// Working sets beyond the caches form a separate memory level if their latency is more than this multiple of that of the last plateau.
 const NOT_ITS_OWN: f64 = 1.5;
 /// If an edge rises this many times as much as another edge, it marks the end of the caches, and the other edge does not.
 const MUCH_STEEPER: f64 = 2.0;
-/// The edge counts as rising to the latency of the largest working sets if their latency is at least this many times that of the last
-/// plateau.
+/// The curve is still rising at its end if the latency of the largest working sets is at least this many times that of the last plateau.
 const CLIMBS: f64 = 1.05;
 
 impl RecordIndex<'_> {
@@ -182,7 +181,7 @@ fn name(curve: &Curve, caches: &[Advertised]) -> Vec<Named> {
     let mut found: Vec<Named> = Vec::new();
     let mut next = 0;
     for (i, plateau) in plateaus.iter().enumerate() {
-        // A cache that is smaller than the end of this plateau and has no edge of its own has no visible step.
+        // A cache that is smaller than the working set at which this plateau ends, and that has no edge of its own, causes no visible step.
         let own = of_cache.get(i).copied().flatten();
         let end = plateau.left_at.unwrap_or(largest);
         while next < own.unwrap_or(caches.len()) && caches[next].bytes < end {
@@ -210,9 +209,9 @@ fn name(curve: &Curve, caches: &[Advertised]) -> Vec<Named> {
     found
 }
 
-/// Assigns the last cache to an edge between the previous cache's edge and its own, if that edge rises much more. Memory then begins at
-/// that edge, and the edge at about the advertised size, whose index is returned, is a ripple. Such a curve is typical of a virtual machine
-/// that gets only a small part of the cache that the kernel shows.
+/// If an edge between those of the last two caches is much steeper than the edge of the last cache, assigns the last cache to this steeper
+/// edge. Memory then begins there, and the edge at about the advertised size is a mere ripple; its index is returned. Such a curve is
+/// typical of a virtual machine that gets only a small part of the cache that the kernel shows.
 fn to_its_wall(edges: &[Edge], matched: &mut [Option<usize>], caches: usize) -> Option<usize> {
     let own = matched.iter().rposition(Option::is_some)?;
     let last = matched[own].filter(|cache| *cache > 0 && cache + 1 == caches)?;
@@ -270,7 +269,7 @@ fn seen(plateau: &Plateau, left: u64, own: &Advertised, before: u64) -> Named {
         text!("level-as-advertised", "as advertised")
     } else {
         text!(
-            "advertised {advertised}, latency rises only beyond {left}: larger than in the kernel's tables",
+            "advertised {advertised}, latency rises only beyond {left}: the cache is larger than advertised",
             left = left_at
         )
     };

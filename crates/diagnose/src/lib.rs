@@ -81,7 +81,7 @@ pub use shape::shape;
 pub use stretches::{Stretch, stretches};
 pub use turns::turns;
 
-/// The first result of the record that a finding cites.
+/// The first result that a finding cites, looked up in the record.
 pub fn cited_figure<'a>(record: &'a Record, finding: &Finding) -> Option<&'a Measurement> {
     let cited = |evidence: &Evidence| {
         let metric = evidence.from.split(' ').next().unwrap_or_default();

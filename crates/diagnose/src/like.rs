@@ -128,7 +128,7 @@ fn figures(index: &RecordIndex) -> BTreeMap<&'static str, Seen> {
     };
     let chased = memory_pages(index).map(|(_, huge)| Seen::of(huge, "ns"));
     add("dram.latency_local", chased.or_else(|| nodes(true)).or_else(|| own_memory(index)));
-    // If a package has several nodes, some of the other nodes are in the same package.
+    // If a package has several nodes, memory on another node is not necessarily that of another socket.
     let counts = &index.record.machine.counts;
     let one_a_package = counts.nodes == counts.packages && counts.nodes > Some(1);
     add("dram.latency_remote", nodes(false).filter(|_| one_a_package));
@@ -151,7 +151,8 @@ fn figures(index: &RecordIndex) -> BTreeMap<&'static str, Seen> {
     found
 }
 
-/// The latency of a load from the CPU's local memory, as measured by other tools: with the largest working set beyond the caches.
+/// The latency of a load from the CPU's local memory in a record of another tool: the result for the largest working set, if this exceeds
+/// the caches.
 fn own_memory(index: &RecordIndex) -> Option<Seen> {
     let least = beyond(index.record, index.levels(), Walk::Loads);
     let own_node = |m: &&Measurement| {

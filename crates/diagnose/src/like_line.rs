@@ -52,8 +52,8 @@ pub fn like_line(line: &str, published: &[(String, Record)]) -> Result<Like, Tex
     let Some(core) = cores::named_in(line) else {
         return Err(text!(
             "line-no-processor",
-            "the processor's model is missing or unknown; name it as in EPYC 9554, Xeon Platinum 8480+ \
-             or Graviton3 (for this machine: linespeed reference --like .)"
+            "the processor's model is missing or unknown; add it to the line, for example EPYC 9554, \
+             Xeon Platinum 8480+ or Graviton3 (for this machine: linespeed reference --like .)"
         ));
     };
     if !could_be(value, unit) {

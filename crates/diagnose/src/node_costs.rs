@@ -23,7 +23,7 @@ const FAR: f64 = 1e9;
 pub(crate) struct Cost {
     /// The median.
     pub value: f64,
-    /// The range from the intervals; `None` for a single result.
+    /// The interval of the cost; `None` for a single sample.
     pub between: Option<(f64, f64)>,
 }
 
@@ -74,14 +74,15 @@ impl Costs {
         both.flat_map(|matrix| matrix.cells.keys().flat_map(|(from, to)| [*from, *to])).collect()
     }
 
-    /// The distance between two nodes: measured, or otherwise from the firmware's table.
+    /// The distance between two nodes: from the firmware's table or, if there is none, the measured latency.
     pub(crate) fn distance(&self, from: u32, to: u32) -> f64 {
         if from == to {
             return 0.0;
         }
         let cell = |at| self.latency.as_ref().and_then(|matrix| matrix.cells.get(&at)).map(|cost| cost.value);
         let reported = |at| self.distances.get(&at).map(|distance| f64::from(*distance));
-        // Pairs are comparable only if all have the same kind of result; the firmware's table is either complete or absent.
+        // Pairs can be compared only if the distances of all pairs have the same source. The firmware's table is either complete or absent,
+        // so it is used first.
         reported((from, to)).or_else(|| cell((from, to))).or_else(|| cell((to, from))).unwrap_or(FAR)
     }
 

@@ -66,7 +66,7 @@ pub fn numa(index: &RecordIndex) -> Option<Numa> {
     } else if doubtful > 0 {
         numa.meaning.push(text!(
             "numa-latencies-in-doubt",
-            "{doubtful} of {all} latencies are unreliable, so they are not compared with distances.",
+            "{doubtful} of {all} latencies are unreliable, so latencies are not compared with distances.",
             all = latency.len()
         ));
     }

@@ -12,7 +12,7 @@ pub(crate) fn is_tuned(m: &Measurement) -> bool {
     m.metric == metrics::WORKLOAD_THROUGHPUT && m.labels.word(Label::Setting) == Some("tuned")
 }
 
-/// The speedup of a machine by a change of its settings, for a workload measured before and after the change.
+/// The speedup from a change of a machine's settings, for a workload measured before and after the change.
 pub(crate) struct Observed {
     /// The work.
     pub(crate) work: String,
@@ -22,7 +22,7 @@ pub(crate) struct Observed {
     changes: String,
 }
 
-/// Finds a workload in the record that was measured before and after such a change.
+/// Finds a workload in the record that was measured before and after a change of settings.
 pub(crate) fn find_observed(record: &Record) -> Option<Observed> {
     let then = record.measurements_of(metrics::WORKLOAD_THROUGHPUT).find(|m| is_tuned(m))?;
     let work = then.labels.word(Label::Workload)?;
@@ -43,8 +43,8 @@ impl Observed {
         )
     }
 
-    /// The speedup in a sentence, with a comparison between the part that only binding explains and the model's
-    /// maximum.
+    /// The speedup in a sentence, followed by a comparison of the model's maximum with the part of the speedup that
+    /// only binding can explain.
     pub(crate) fn against_model(&self, devices: Option<f64>, now: Option<u32>, modelled: f64) -> Text {
         let mut says = self.says();
         // The devices of which the text speaks may be faster than those of the other machine.

@@ -90,7 +90,8 @@ fn designs(here: &Record, baseline: &Record) -> (Option<String>, Vec<Text>) {
         let known = cores::of_machine(&record.machine).map(|core| core.name.clone());
         known.or_else(|| processor.microarchitecture.clone()).or_else(|| processor.model_name.clone())
     };
-    // Models of one design may have different numbers of dies and different clocks; the shape and the clock show such differences.
+    // Models of one design may have different numbers of dies and different clocks; the comparisons of topology and clock show such
+    // differences.
     match (design(here), design(baseline)) {
         (Some(one), Some(other)) if one == other => (Some(one), Vec::new()),
         (Some(one), Some(other)) => {

@@ -99,7 +99,7 @@ impl<'a> RecordIndex<'a> {
     }
 
     /// The measurements on 4 KiB and on 2 MiB pages, at one place and with the largest working set that was measured on both. The place is
-    /// that of the curve if possible, and otherwise on the nearest node.
+    /// that of the latency curve if possible; otherwise, it is one with the nearest memory.
     pub(crate) fn pages(&self) -> Option<(&'a Measurement, &'a Measurement)> {
         self.pages
     }

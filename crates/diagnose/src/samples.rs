@@ -41,7 +41,7 @@ pub(crate) fn steps(sizes: &[u64], steps: &[(u64, f64)]) -> Vec<(u64, f64)> {
     sizes.iter().map(|bytes| (*bytes, ns(*bytes))).collect()
 }
 
-/// A curve of caches with random replacement: beyond its size, a cache still contains its share of the lines.
+/// A curve of caches with random replacement: a cache still contains its share of the lines of a larger working set.
 pub(crate) fn gradual(sizes: &[u64], caches: &[(u64, f64)], memory: f64) -> Vec<(u64, f64)> {
     let ns = |bytes: u64| {
         let mut missing = 1.0;

@@ -4,8 +4,8 @@ use record::Watch;
 use record::diagnosis::BoundBy;
 use record::watch::{Held, Moment};
 
-/// Maximum number of stretches in a recording. A stretch that is shorter than the corresponding fraction of the
-/// recording is merged into a neighbor.
+/// Maximum number of stretches in a recording, and their minimum share of the recording's time. A shorter stretch is
+/// merged into a neighbor.
 const MOST: usize = 8;
 const SHORTEST: f64 = 0.05;
 
@@ -23,7 +23,7 @@ impl Stretch {
         Self { to: moment.at + moment.interval.seconds, all: moment.clone() }
     }
 
-    /// The verdict that applied for most of the time, and its share of the recorded time; `None` if there is no
+    /// The verdict that applied for the longest time, and its share of the recorded time; `None` if there is no
     /// verdict.
     pub fn held(&self) -> Option<(&BoundBy, f64)> {
         let Held { by, seconds } = self.all.verdicts.first()?;

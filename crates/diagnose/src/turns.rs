@@ -72,7 +72,7 @@ fn spoken(time: &Measurement, number: usize) -> String {
 /// The bottleneck of one of the commands.
 fn bound_alone(record: &Record, workload: &str) -> Option<record::diagnosis::Bound> {
     let mut bound = bound(&RecordIndex::new(&alone(record, workload)))?;
-    // Points to the results in this record.
+    // Makes the evidence refer to the results in this record.
     for evidence in &mut bound.evidence {
         evidence.from = evidence.from.replace("workload=command", &format!("workload={workload}"));
     }
@@ -125,7 +125,7 @@ fn against(
     })
 }
 
-/// The failures of a command that failed in most of its runs, whose time is not the time of its work.
+/// The message about a command that failed in most of its runs, so that its time is not the time of its work.
 fn describe_failures(command: &Named) -> Option<Text> {
     let ends: Vec<RunEnd> = command.time.detail.get(detail::ENDS)?;
     let fails = |end: &&RunEnd| !matches!(end, RunEnd::Code(0) | RunEnd::TimedOut(_) | RunEnd::Stopped(_));
@@ -148,7 +148,7 @@ pub(crate) fn describe(compared: &Difference, [base, this]: [&str; 2], compariso
         let rounds = count_noun(compared.rounds, "round");
         return text!(TOO_FEW, this, base, ratio = units::significant(ratio), rounds, least);
     };
-    // The interval excludes 1, but noise can explain a difference of this size.
+    // Set if the interval excludes 1; if the verdict is still unresolved, noise can explain a difference of this size.
     let within = compared.floor.filter(|_| low > 1.0 || high < 1.0);
     let (ratio, low, high) = match compared.is_less() {
         Some(true) => (1.0 / ratio, 1.0 / high, 1.0 / low),

@@ -75,15 +75,15 @@ impl Fit {
     }
 }
 
-/// Throughput of this many threads by the law: rate N / (1 + contention (N - 1) + coherency N (N - 1)).
+/// The throughput of this many threads according to the law: rate N / (1 + contention (N - 1) + coherency N (N - 1)).
 pub(crate) fn throughput(rate: f64, contention: f64, coherency: f64, threads: f64) -> f64 {
     rate * threads / (1.0 + contention * (threads - 1.0) + coherency * threads * (threads - 1.0))
 }
 
 /// Fits the law with contention and coherency not below 0. N / X(N) is linear in 1/rate, contention/rate and
-/// coherency/rate, so weighted least squares give the solution directly; steps far from the fit then lose weight, round
-/// by round. With fewer than 4 steps, coherency is not fitted; with two steps, the contention is that of Karp and Flatt
-/// (1990).
+/// coherency/rate, so weighted least squares give the solution directly. Further rounds then reduce the weight of steps
+/// far from the fit. With fewer than 4 steps, coherency is not fitted; with two steps, the contention is that of Karp
+/// and Flatt (1990).
 pub(crate) fn fit(points: &[Point], distinct: usize) -> Option<Fit> {
     // Values are scaled by the first step's throughput, so that no power overflows or underflows.
     let scale = points.first()?.throughput;
@@ -101,7 +101,8 @@ pub(crate) fn fit(points: &[Point], distinct: usize) -> Option<Fit> {
     for _ in 0..if distinct > parameters + 1 { ROUNDS } else { 0 } {
         let distances: Vec<f64> =
             rows.iter().map(|row| (row.y - row.by(&best)).abs() * row.weight.sqrt()).collect();
-        // Below 1, all steps are nearer to the fit than their own uncertainty, so none of them is far.
+        // If the usual distance is below 1, most steps are nearer to the fit than their own uncertainty; the uncertainty is then used
+        // instead.
         let usual = median(distances.iter().copied())?.max(1.0) * FAR;
         weights = rows
             .iter()
@@ -111,7 +112,7 @@ pub(crate) fn fit(points: &[Point], distinct: usize) -> Option<Fit> {
         best = constrained(&rows, &weights, parameters)?;
     }
     let [a, b, c] = best;
-    // At most all of the work can be serialized.
+    // The serialized share cannot exceed 1.
     let fit = Fit { rate: scale / a, contention: (b / a).min(1.0), coherency: c / a };
     [fit.rate, fit.contention, fit.coherency].iter().all(|value| value.is_finite()).then_some(fit)
 }

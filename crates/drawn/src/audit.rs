@@ -40,7 +40,7 @@ pub struct Seen<'a> {
 enum Stand {
     /// The knob's current state adds noise.
     Noisy,
-    /// The knob could be quieter, but is set only for a command, or only if specified.
+    /// The knob could be quieter, but linespeed sets it only for a command, or only if the user specifies it.
     OnRequest,
     /// The knob is as quiet as possible.
     Steady,
@@ -81,7 +81,7 @@ impl<'a> Audited<'a> {
         said
     }
 
-    /// Whether a person must change the knob, as with the load of other processes or steal time.
+    /// Whether the user must change the knob manually. Examples are the load of other processes and steal time.
     fn is_by_hand(&self) -> bool {
         matches!(self.row.inspection.adjustment, Adjustment::Manual(_))
     }
@@ -278,7 +278,7 @@ fn remarks(seen: &Seen) -> Vec<String> {
     }
     let mut remarks: Vec<String> = match seen.left {
         Ok(left) => left.iter().cloned().collect(),
-        // Nothing can be set until this error is resolved.
+        // Other remarks are omitted, because nothing can be set until this error is resolved.
         Err(why) => return vec![format!("No knob can be set now: {why}")],
     };
     let settable = |row: &&AuditRow| {

@@ -3,7 +3,7 @@
 use measure::busy::Load;
 use record::units;
 
-/// Maximum number of listed processes, and the minimum share of a CPU that a listed process uses.
+/// Maximum number of listed processes, and the share of a CPU that a process must use to be listed.
 const NAMED: usize = 5;
 const WORTH_NAMING: f64 = 0.05;
 

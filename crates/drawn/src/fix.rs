@@ -19,7 +19,7 @@ pub enum Kept {
     Stands,
     /// The original value was restored.
     PutBack,
-    /// The new value was to be kept, but it could not be set permanently.
+    /// The user wanted to keep the new value, but it could not be set permanently.
     NotSet,
 }
 

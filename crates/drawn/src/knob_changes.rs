@@ -24,7 +24,7 @@ pub fn knobs_applied(screen: &mut Screen, outcomes: &[KnobOutcome], stands: bool
     }
 }
 
-/// What happened to each knob of a session, one knob per line; if a knob could not be set, its line contains the reason.
+/// The result of setting each knob of a session, one knob per line. If a knob could not be set, its line contains the reason.
 pub fn knobs_set(screen: &mut Screen, outcomes: &[KnobOutcome]) {
     let groups = [("Set", true, false), ("Not set", false, false), ("To set manually", false, true)];
     for (heading, done, advice) in groups {

@@ -197,7 +197,7 @@ fn find_failure(ended: &[Ended], outputs: &[(String, String)]) -> Option<Failed>
 /// below this share.
 const OTHERS: f64 = 0.01;
 
-/// Counts in /proc/stat of fewer ticks than this are insignificant, because the resolution of the file is one tick.
+/// Differences of fewer ticks than this between counts in /proc/stat are insignificant, because the counts have a resolution of one tick.
 const TICKS: f64 = 3.0;
 
 /// The counts at one point in time.

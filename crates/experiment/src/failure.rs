@@ -14,7 +14,7 @@ const SHOWN: usize = 600;
 pub struct Failed {
     /// How the command exited.
     pub exit: Exit,
-    /// The program, if a command of the service failed and not the measured command.
+    /// The failed program, if it is a command of the service rather than the measured command.
     pub program: Option<String>,
     /// The number of failed copies, and the number of all copies.
     pub copies: (usize, usize),
@@ -83,7 +83,7 @@ pub enum Trouble {
     /// The command exceeded the time limit (in seconds).
     #[error("the command was stopped: it exceeded the --timeout of {0} s")]
     TimedOut(f64),
-    /// The output has no usable score or lacks the required text. The message contains the missing and the actual text.
+    /// The output has no usable score or lacks the required text. The message contains the expected text and the actual output.
     #[error("{0}")]
     Unreadable(String),
     /// The service exited or did not start, for this reason.

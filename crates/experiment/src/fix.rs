@@ -79,9 +79,9 @@ pub fn choose<'a>(
     let at = number.checked_sub(1).and_then(|at| findings.get(at));
     let finding = at.ok_or_else(|| out_of_range(number))?;
     let Some(value) = finding.knob() else {
-        let remedy = finding.remedy.first().map_or("nothing is known".to_owned(), ToString::to_string);
+        let remedy = finding.remedy.first().map_or("none is known".to_owned(), ToString::to_string);
         let what = &finding.what;
-        return Err(FixError::NoFix(format!("no knob fixes finding {number} ({what}); instead: {remedy}")));
+        return Err(FixError::NoFix(format!("no knob fixes finding {number} ({what}); remedy: {remedy}")));
     };
     if !here.is_same_hardware(&record.machine) {
         let other = record.machine.hostname.as_deref().filter(|name| here.hostname.as_deref() != Some(name));
@@ -153,7 +153,7 @@ pub struct Gain {
 impl Gain {
     /// The gain according to the first comparison of the proof that is not the A/A control.
     pub fn of(proof: &Proof) -> Self {
-        // The control is the comparison with the name of the first row.
+        // The first row belongs to the control. All rows of the control have the same name.
         let control = proof.compared.first().map(|(name, ..)| name);
         let row = proof.compared.iter().find(|(name, ..)| Some(name) != control);
         let Some((_, figure, Compared { comparison, .. })) = row else {
@@ -161,7 +161,7 @@ impl Gain {
             let reason = why.unwrap_or_else(|| text!("no round was completed"));
             return Self { factor: 1.0, interval: None, verdict: Verdict::NotMeasurable { reason } };
         };
-        // For a time, a decrease means faster; for a clock, it means slower.
+        // If the result is a time, a decrease is a speedup; if it is a clock, a decrease is a slowdown.
         let faster = |less: f64| if figure.less_is_better { 1.0 / (1.0 - less) } else { 1.0 - less };
         let interval = comparison.interval.map(|(one, other)| (faster(one), faster(other)));
         Self {

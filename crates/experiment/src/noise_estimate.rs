@@ -26,7 +26,7 @@ pub enum Worth {
     NothingSeen,
     /// A proof was inconclusive.
     TooNoisy,
-    /// The gain is no more than the noise floor of this quantity.
+    /// The gain is at most this share of a quantity, which is below the noise floor.
     BelowFloor(&'static str, f64),
     /// The gain is at most this share of a quantity.
     AtMost(&'static str, f64),
@@ -41,7 +41,7 @@ pub enum Worth {
 /// The kind of proof that could provide more information about a knob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProofBy {
-    /// No proof, because the knob cannot be set for the duration of a run.
+    /// There is no such proof, because the knob cannot be set for the duration of a run.
     None,
     /// A proof that the current user can run.
     Anybodys,
@@ -66,7 +66,7 @@ impl ProofBy {
     }
 }
 
-/// The quantities to which shares refer.
+/// The quantities of which a gain can be a share.
 const OF_A_CPU: &str = "of a CPU";
 const OF_THE_CLOCK: &str = "of the clock";
 
@@ -80,7 +80,8 @@ impl Worth {
         match self {
             Worth::Proven(_) => ("proven", None, 10.0),
             Worth::AtMost(_, share) => ("at most", Some(*share), 1.0 + share),
-            // Programs mostly work and rarely sleep, so a wake-up latency of one millisecond is counted as one thousandth.
+            // Programs mostly work and rarely sleep, so a wake-up latency of one millisecond has the same weight as a share of one
+            // thousandth.
             Worth::WakeUp(seconds, _) => (WAKE_UP_BOUND, Some(*seconds), 1.0 + seconds),
             Worth::TooNoisy => ("too noisy", None, 0.5),
             Worth::BehindOthers => ("other processes are busy", None, 0.4),
@@ -129,7 +130,7 @@ impl Worth {
             Worth::WakeUp(p99, None) => text!("Wake-up p99 here: {time}.", time = seconds(p99)),
             Worth::WakeUp(p99, Some(tuned)) => {
                 let (time, tuned) = (seconds(p99), seconds(tuned));
-                text!("Wake-up p99 here: {time}, without deep idle states {tuned}.")
+                text!("Wake-up p99 here: {time} ({tuned} without deep idle states).")
             }
             Worth::BehindOthers => text!(
                 "Unknown here: hidden by the load of other processes; try again when the machine is idle."
@@ -208,7 +209,7 @@ impl NoiseEstimate {
             [Some(os), Some(below), _] => Some(text!(
                 "up to {os} of a CPU's time lost to other tasks and interrupts, {below} to the {below_by}"
             )),
-            [_, _, all] => all.map(|all| text!("up to {all} of a CPU's time lost; cause unknown")),
+            [_, _, all] => all.map(|all| text!("up to {all} of a CPU's time lost to an unknown cause")),
         };
         let wakeup = measured.wakeup_p99.map(|p99| Value::Figure(p99, "s"));
         let wakeup = wakeup.map(|time| text!("wake-up p99 {time}"));

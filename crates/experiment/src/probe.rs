@@ -25,7 +25,7 @@ const TUNABLES: &str = "GLIBC_TUNABLES";
 const SAME_FAULTS: f64 = 0.8;
 /// The number of simultaneous comparisons.
 const COMPARISONS: usize = 4;
-/// Competitors use one in this many CPUs.
+/// One in this many CPUs, but at least one CPU, is used by competitors.
 const TAKEN: usize = 8;
 
 /// A way in which the command is run.
@@ -60,8 +60,9 @@ pub fn fewest_rounds() -> usize {
     least_rounds(COMPARISONS)
 }
 
-/// Runs the command in every `Way`, for this many rounds. An earlier run must already have used `input`. After the first
-/// round, `left` is called with the expected time of the remaining rounds in seconds, because the command is slower with competitors.
+/// Runs the command in every `Way`, for this many rounds. An earlier run must already have used `input`. The expected time of the remaining
+/// rounds, in seconds, is passed to `left` after the first round. It cannot be estimated earlier, because the command is slower with
+/// competitors.
 pub fn probe(
     job: &Job,
     machine: &Machine,
@@ -92,7 +93,7 @@ pub fn probe(
         match run_once(job, ways[turn.alternative], machine, fewer.as_ref(), &taken, input, stop) {
             Ok(run) => {
                 let (figures, exit) = (Figures::of(&run), run.ended.exit);
-                // A failed run is reported only if it is the first.
+                // A failed run is saved only if it is the first run of the unchanged command.
                 let has_failed = exit != Exit::Code(0);
                 if ways[turn.alternative] == Way::Plain && (!has_failed || plain_runs.is_empty()) {
                     plain_runs.push(run);
@@ -111,7 +112,7 @@ pub fn probe(
         Some(Trouble::Stopped(signal)) => probed.interrupted = Some(signal),
         Some(Trouble::NoRoom(why)) => probed.coverage.push(Coverage::skipped("probes", why)),
         Some(_) => {
-            let why = text!("the command failed in a run with or without the change");
+            let why = text!("a run of the command failed, so the probes ended early");
             probed.coverage.push(Coverage::degraded("probes", why));
         }
         None => {}
@@ -201,7 +202,7 @@ fn why_no_huge_pages() -> Option<Text> {
     let setting = Root::live().text("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
     match setting.split_once('[').and_then(|(_, rest)| rest.split_once(']')) {
         Some(("madvise", _)) => None,
-        Some(("always", _)) => Some(text!("huge pages are already in use: transparent_hugepage is always")),
+        Some(("always", _)) => Some(text!("huge pages are already in use: THP is set to always")),
         _ => Some(text!("transparent huge pages are off, or not supported by this kernel")),
     }
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 /// The name of the file in the state directory.
 const NAME: &str = "noise.json";
-/// Maximum age of a valid file, because the load of other processes changes.
+/// Maximum age of a valid file. Older results are ignored, because the load of other processes changes.
 const AGE: Duration = Duration::from_secs(7 * 86_400);
 /// Maximum size of the file.
 const MOST: u64 = 1 << 20;

@@ -27,7 +27,7 @@ pub fn is_forward(round: usize) -> bool {
     round.is_multiple_of(2)
 }
 
-/// The result of several rounds: the completed rounds, and the reason if the rounds ended early.
+/// The completed rounds and, if the rounds ended early, the reason.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rounds<T, E> {
     /// The results of the alternatives in order, by round, without incomplete rounds.

@@ -14,10 +14,10 @@ use crate::failure::{Failed, Trouble};
 use crate::rounds::{Turn, order_turns};
 pub use figures::{Measured, figures};
 
-/// Minimum number of rounds if no number is requested. Quick commands get more rounds, up to [`USUAL_SECONDS`] per
-/// command.
+/// Minimum number of rounds if no number is requested. Quick commands get more rounds, until each command has run for
+/// about [`USUAL_SECONDS`].
 pub const USUAL_ROUNDS: u32 = 10;
-/// Seconds per command.
+/// The time, in seconds, for which quick commands are repeated if no number of rounds is requested.
 pub const USUAL_SECONDS: f64 = 3.0;
 /// Maximum number of rounds if no number is requested; further rounds hardly change the medians.
 pub const MOST_ROUNDS: u32 = 1000;
@@ -68,7 +68,7 @@ pub trait Observer {
     fn left(&mut self, seconds: f64);
     /// A program has exited and left these processes running. linespeed waits for them.
     fn waits_for(&mut self, processes: &[Process]);
-    /// Standard input is a pipe, which none of the commands reads.
+    /// Standard input is a pipe with content, which is not passed to any of the commands.
     fn leaves_pipe(&mut self);
 }
 

@@ -10,8 +10,8 @@ use record::metrics::{Definition, Whole};
 use record::store::OF_A_WHOLE_RUN;
 use record::{Better, Ended, Metric, Record, date, metrics};
 
-/// Metrics that are not used to compare machines because other metrics cover them or because they form a curve. They are up to a third of a
-/// record's results.
+/// Metrics that are not used to compare machines because other metrics cover them or because they form a curve. Up to a third of a record's
+/// results are of these metrics.
 const NOT_HELD: [Metric; 2] = [metrics::LOAD_LATENCY_CYCLES, metrics::PROBE_LATENCY];
 
 /// Whether machines are compared by results of this metric.
@@ -34,7 +34,7 @@ pub(crate) fn log_speed(figure: &Figure, value: f64) -> f64 {
     }
 }
 
-/// Values shared by many records; each is stored once under its number.
+/// Values shared by many records. Each value is stored once, and records refer to it by its number.
 #[derive(Debug)]
 struct Shared<T> {
     all: Vec<T>,
@@ -140,7 +140,7 @@ pub struct Brief {
 }
 
 impl Brief {
-    /// The record's value for a fact; both are represented by numbers.
+    /// The number of the record's value for the fact with this number.
     pub(crate) fn fact(&self, number: usize) -> Option<u32> {
         self.facts.get(number).copied().flatten()
     }
@@ -166,7 +166,7 @@ impl Brief {
             format!("{}\n{}\n{}\n{method}", figure.metric, figure.what, figure.unit)
         };
         let named: Vec<(String, &RowFigure)> = usable.map(|row| (name(row), row)).collect();
-        // From here on, this thread holds the lock and blocks other threads.
+        // From here on, this thread holds the lock, so other threads must wait.
         let mut known = known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut figures = Figures::new();
         for (name, row) in named {

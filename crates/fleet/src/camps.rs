@@ -18,11 +18,11 @@ const LEAST_SHARE: f64 = 0.15;
 const LEAST_SHARE_UNEXPLAINED: f64 = 0.2;
 /// Maximum probability, over all facts and results, that a fact divides the machines by chance.
 const WRONG: f64 = 0.001;
-/// Camps whose medians are closer than this many scales of their machines overlap.
+/// Camps overlap if the distance between their medians is less than this multiple of the scatter within camps.
 const APART: f64 = 1.0;
-/// Camps that no fact explains must be at least this many scales apart, with no machine between them.
+/// The gap between two camps that no fact explains must be more than this multiple of the scatter within camps.
 const GAP: f64 = 6.0;
-/// Minimum difference of such camps in the logarithm of the speed.
+/// Minimum width of this gap, in the logarithm of the speed.
 const GAP_BOUND: f64 = 0.02;
 /// Maximum nesting depth of camps.
 const DEEPEST: usize = 3;
@@ -34,7 +34,7 @@ const SURE: f64 = 5.0;
 /// The reason why machines of a kind form a separate group.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Division {
-    /// Facts by their index, each with this camp's value; empty if none divides them.
+    /// The indexes of the facts that divide the machines, each with this camp's value; empty if no fact divides them.
     pub(crate) by: Vec<(usize, Option<u32>)>,
     /// The result in which the camps differ most.
     pub(crate) figure: Option<u32>,
@@ -82,7 +82,8 @@ fn by_fact(group: &Group) -> Option<Camps> {
     }))
 }
 
-/// The camp of each machine by its value of a fact; machines with a rare value join those with the most frequent value.
+/// The camp of each machine, determined by the machine's value of a fact; machines with a rare value join those with the most frequent
+/// value.
 fn partition(group: &Group, fact: usize) -> Option<Vec<usize>> {
     let value = |member: &&crate::brief::Brief| member.fact(fact);
     let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
@@ -107,8 +108,8 @@ fn partition(group: &Group, fact: usize) -> Option<Vec<usize>> {
 }
 
 /// The score of a division, summed over the results in which the camps differ: the distance between the camps, plus the logarithm of the
-/// scale of all machines over the scale within camps. Also returns the result with the greatest distance; `None` if the camps differ in no
-/// result.
+/// ratio of the scatter of all machines to the scatter within camps. Also returns the result with the greatest distance; `None` if the
+/// camps differ in no result.
 fn gain(group: &Group, camps: &[usize], tests: usize) -> Option<(f64, u32)> {
     let mut total = 0.0;
     let mut most: Option<(f64, u32)> = None;
@@ -123,8 +124,8 @@ fn gain(group: &Group, camps: &[usize], tests: usize) -> Option<(f64, u32)> {
     most.map(|(_, figure)| (total, figure))
 }
 
-/// The distance between the camps' medians in a result, and the scale within camps; `None` if the difference may be due
-/// to chance.
+/// The distance between the camps' medians in a result, and the scatter within camps; `None` if the difference may be
+/// due to chance.
 fn compare(column: &Column, camps: &[usize], tests: usize) -> Option<(f64, f64)> {
     let mut of: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     for (camp, cell) in camps.iter().zip(&column.cells) {
@@ -166,7 +167,7 @@ fn by_gap(group: &Group) -> Option<Camps> {
         (0..group.members.len()).filter(is).collect::<Vec<usize>>()
     };
     let camps = [by_whole(false), by_whole(true)];
-    // A machine that lacks too many results of the family joins the camp that is nearest to the results it has.
+    // A machine that lacks too many results of the family joins the camp whose medians are nearest to the machine's results.
     let far = |at: usize, camp: &[usize]| {
         let columns = family.columns.iter().map(|judged| &judged.column);
         let off = columns.filter_map(|column| {
@@ -183,7 +184,7 @@ fn by_gap(group: &Group) -> Option<Camps> {
     Some(with_speeds(group, shown, vec![fast, slow], |_| Vec::new()))
 }
 
-/// The gap between two camps, if there is no machine in between: its width in scales, and its middle.
+/// The gap between two camps, if there is no machine in between: its width as a multiple of the scatter within camps, and its middle.
 fn find_gap(column: &Column) -> Option<(f64, f64)> {
     let mut logs = column.logs();
     logs.sort_by(f64::total_cmp);

@@ -65,7 +65,7 @@ fn families(words: &str) -> Vec<Family> {
 const USUAL: f64 = 0.2;
 /// Smaller differences between shares of CPU time are insignificant.
 const TAKEN: f64 = 0.02;
-/// Minimum part of a loss that lost time must explain to be its cause.
+/// Lost CPU time counts as the cause of a loss only if it exceeds the usual share by at least this part of the loss.
 const LEAST_PART: f64 = 0.1;
 
 /// The cause is a fact that no rule covers and that no other machine of the class shares.
@@ -75,7 +75,7 @@ pub(crate) const ONLY_HERE: Template =
 pub(crate) const BY_NONE: Template =
     Template::new("fleet-cause-none", "inventory and settings match the class");
 
-/// CPU time used by other processes, or by other guests.
+/// Causes that take CPU time: other processes, and other guests.
 const BY_OTHERS: Template = Template::new(
     "fleet-cause-others",
     "other processes used {share} of its CPUs during the run, {usual} on the other machines",
@@ -157,8 +157,8 @@ impl Case<'_> {
         all.filter(|(at, (_, slow))| !**slow && *at != self.at).map(|(_, (member, _))| *member)
     }
 
-    /// The part of the machine's loss that such a cause would explain, minus the part that it would not; `None` if no affected family
-    /// is slow.
+    /// The part of the machine's loss that a cause with these families would explain, minus the part that it would not explain; `None` if
+    /// no affected family is slow.
     fn likelihood(&self, shows_in: &[Family], acts_on: &[Family]) -> Option<f64> {
         let loss = |(_, speed): &(Family, f64)| -speed.ln();
         let is = |families: &[Family], of: &(Family, f64)| families.contains(&of.0);
@@ -220,7 +220,7 @@ impl Case<'_> {
         Some((says, 1.0 - alike))
     }
 
-    /// Whether the machine lost so much more time than the others that this may be the cause.
+    /// This machine's share of lost CPU time and the usual share, if the difference is large enough to be the cause.
     fn takes_more(&self, machine: &Brief, of: fn(&Brief) -> Option<f64>) -> Option<(Value, Value)> {
         let own = of(machine)?;
         let usual = median(self.sound().filter_map(of).collect());

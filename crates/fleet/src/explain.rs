@@ -16,7 +16,7 @@ const MOST: usize = 24;
 /// Maximum number of sentences that are included from each comparison.
 const SENTENCES: usize = 2;
 
-/// Explains the slowest machines: `read` returns the record of a file, `None` if it can no longer be read.
+/// Explains the slowest machines: `read` returns the record of a file, or `None` if the file can no longer be read.
 pub fn explain(fleet: &mut Fleet, tool: &Tool, read: impl Fn(&Path) -> Option<Record>) {
     let mut medoids: HashMap<PathBuf, Option<Record>> = HashMap::new();
     for slow in fleet.slow.iter_mut().take(MOST) {

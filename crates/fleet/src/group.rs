@@ -10,7 +10,7 @@ use diagnose::Figure;
 use crate::brief::{Brief, Known, Point, is_judged, log_speed};
 use crate::robust::median;
 
-/// Minimum number of machines that must have a result for it to form a column.
+/// A result forms a column only if at least this many machines have it.
 pub(crate) const LEAST: usize = 5;
 /// The z value of a 95 % CI.
 const Z: f64 = 1.959_964;
@@ -29,7 +29,7 @@ pub(crate) struct Cell {
 /// A result of all machines.
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
-    /// The number of the result; `None` for an entire family.
+    /// The number that identifies the result; `None` for an entire family.
     pub(crate) figure: Option<u32>,
     /// The family of results with the same causes.
     pub(crate) family: Family,

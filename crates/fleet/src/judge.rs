@@ -16,9 +16,9 @@ const LEAST_WHOLE: f64 = 0.9;
 const ROUNDS: usize = 8;
 /// Minimum scale; machines that agree more closely do so only because of rounding.
 const LEAST_SCALE: f64 = 0.001;
-/// Minimum number of machines at which the fastest machines show how far results vary by chance.
+/// Minimum number of machines from which the scatter of the fastest machines is used as a measure of chance.
 const FOR_TAILS: usize = 50;
-/// Number of machines that may be faster than chance allows.
+/// Rank of the machine that determines this scatter, counted from the fastest; faster machines may be outliers.
 const FASTEST: f64 = 3.0;
 /// Efficiency of Qn, relative to the standard deviation of the same number of values.
 const EFFICIENCY: f64 = 0.82;
@@ -38,7 +38,7 @@ pub(crate) struct Judged {
 }
 
 impl Judged {
-    /// Whether the machine's own interval is beyond the smallest relevant difference.
+    /// Whether even the faster end of the machine's own interval is slower by more than the smallest relevant difference.
     pub(crate) fn is_beyond(&self, at: usize) -> bool {
         self.column.cell(at).is_some_and(|cell| {
             self.middle - cell.log > WORTH_TELLING && self.middle - cell.fast > WORTH_TELLING
@@ -51,7 +51,7 @@ impl Judged {
     }
 }
 
-/// Judges a column; `None` if too few machines have it.
+/// Judges a column; `None` if too few machines have a result in it.
 pub(crate) fn judge(column: Column) -> Option<Judged> {
     let mut kept = column.logs();
     if kept.len() < LEAST {
@@ -96,7 +96,7 @@ fn freedom(values: usize) -> f64 {
     (EFFICIENCY * values.saturating_sub(1) as f64).max(1.0)
 }
 
-/// A family with all its columns, plus a column for the entire family if there are several.
+/// A family with all its columns, plus a column for the entire family if it has several columns.
 pub(crate) struct FamilyJudged {
     pub(crate) family: Family,
     pub(crate) columns: Vec<Judged>,
@@ -113,7 +113,7 @@ impl FamilyJudged {
         (!chances.is_empty()).then(|| simes(chances))
     }
 
-    /// The most certain of the results that are slower by more than the smallest relevant difference, if any.
+    /// Of the results in which the machine is slower by more than the smallest relevant difference, the most certain one, if any.
     pub(crate) fn slowest(&self, at: usize) -> Option<&Judged> {
         let whole = self.whole.as_ref().is_some_and(|whole| whole.is_beyond(at));
         let beyond = |judged: &&Judged| {

@@ -142,7 +142,7 @@ fn note_redacted(briefs: &[Brief], newest: &[usize], remarks: &mut Vec<Remark>) 
     if redacted.len() < newest.len() {
         let what = text!(
             "fleet-redacted-among-plain",
-            "redacted with an unknown key, mixed with unredacted records: a machine with both counts as two"
+            "redacted with an unknown key, mixed with unredacted ones: a machine that has both counts as two"
         );
         redacted.iter().for_each(|at| remark(remarks, what.clone(), false, briefs[*at].machine.clone()));
     }

@@ -14,7 +14,7 @@ use crate::machines::remark;
 use crate::names::Names;
 use crate::reading::read_record;
 
-/// Maximum number of files read per requested record, and the number of requested records that is assumed at least.
+/// Maximum number of files read per requested record, and the minimum number of requested records assumed for this limit.
 const FOR_EACH: usize = 4;
 const LEAST_READ: usize = 100;
 

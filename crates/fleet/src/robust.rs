@@ -5,7 +5,7 @@ use record::statistics::{MAD_SCALE, median_of_sorted};
 
 /// Maximum number of machines for which the scale is computed from all pairs (Qn, 82 % efficient compared with 37 % for the MAD).
 const ALL_PAIRS: usize = 200;
-/// Factor with which Qn estimates the standard deviation of a normal distribution (Rousseeuw and Croux, 1993).
+/// Factor by which Qn is multiplied to estimate the standard deviation of a normal distribution (Rousseeuw and Croux, 1993).
 const QN: f64 = 2.2219;
 /// The additional factor for 2 to 9 values (ibid.).
 const QN_SMALL: [f64; 8] = [0.399, 0.994, 0.512, 0.844, 0.611, 0.857, 0.669, 0.872];

@@ -275,7 +275,7 @@ impl Judgement<'_> {
             ..2 => text!("fleet-alone", "one machine: nothing to compare it with"),
             LEAST.. => text!(
                 "fleet-none-shared",
-                "{machines} machines: too few to judge, because no result is available from {least} of them"
+                "{machines} machines: too few to judge, because fewer than {least} of them share any result"
             ),
             _ => text!("{machines} machines; at least {least} are required to report one as slow"),
         })

@@ -203,7 +203,7 @@ fn withhold_differing(draft: &mut Draft) {
         let is_name = |word: &&str| !is_version(word);
         m.method.as_deref().map(|method| method.split(' ').filter(is_name).collect::<Vec<_>>().join(" "))
     };
-    // Settings that are not among the labels but may distinguish results of the same place.
+    // Settings that are not labels, but may distinguish results that have the same labels.
     let settings = |m: &Measurement| {
         let words = [detail::CLASS, detail::WITHIN, detail::ACCESS, detail::TRAFFIC];
         (words.map(|key| m.detail.get(key).map(str::to_owned)), m.detail.get(detail::PROCESSES))
@@ -230,7 +230,7 @@ fn withhold_differing(draft: &mut Draft) {
         std::mem::take(&mut draft.measurements).into_iter().partition(|m| !twofold.contains(&place(m)));
     draft.measurements = kept;
     draft.withheld.extend(gone.into_iter().filter_map(|m: Measurement| {
-        let why = "two results for the same place differ".to_owned();
+        let why = "two results with the same labels differ".to_owned();
         Some(Withheld { what: m.metric.into(), why, origin: m.origin? })
     }));
 }
@@ -241,7 +241,7 @@ fn not_reported(machine: &Machine, state: &Snapshot, coverage: &mut Vec<Coverage
     let names = [&processor.vendor, &processor.model_name, &processor.firmware_name];
     let nobody = names.iter().all(|name| name.is_none()) && machine.counts.cores.is_none();
     let apart = machine.counts.nodes != Some(1) && machine.nodes.iter().all(|node| node.distances.is_empty());
-    // A momentary clock is not a setting.
+    // A clock reading is not a setting.
     let unset = state.clocks.iter().all(|clock| clock.governor.is_none() && clock.max_hz.is_none());
     let nothing = unset && state.boost.is_none() && state.thp.is_none();
     let measure = "run linespeed on the machine: it records governor, boost and load with each result";

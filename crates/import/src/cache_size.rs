@@ -57,7 +57,7 @@ impl Printed {
         found.all(|other| !possible(&other)).then_some(one)
     }
 
-    /// The possible numbers of caches of `one` bytes; empty if there are none.
+    /// The possible numbers of caches, each of `one` bytes; empty if there are none.
     pub(crate) fn counts(self, one: u64) -> RangeInclusive<u32> {
         let (least, most) = self.bounds();
         (least / one as f64).ceil() as u32..=(most / one as f64).floor() as u32

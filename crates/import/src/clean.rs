@@ -44,8 +44,8 @@ pub(crate) struct Cleaned {
 }
 
 impl Cleaned {
-    /// The first of several cells in a table row, if it may name a machine: it is neither a number nor a column of a
-    /// tool.
+    /// The first of several cells in a table row, if it may name a machine: it is neither a number nor the name of a
+    /// tool's column.
     pub(crate) fn label(&self) -> Option<&str> {
         let label = self.label.map(|length| &self.text[..length])?;
         let number = label.len() <= 3 && label.bytes().all(|b| b.is_ascii_digit() || b == b'-');

@@ -54,9 +54,9 @@ pub(crate) struct Facts {
     pub memory: Option<Fact<u64>>,
     /// The content of files on the machine, by their paths.
     pub files: BTreeMap<String, Fact<String>>,
-    /// Two files that cannot exist on the same machine.
+    /// The origins of two files that cannot be from the same machine.
     pub clash: Option<[Origin; 2]>,
-    /// Lines of the kernel log, by kind: their number, the reason stated in the first line, and the place of the last.
+    /// Lines of the kernel log, by kind: their number, the reason stated in the first line, and the place of the last line.
     pub log: BTreeMap<String, (u64, Fact<String>)>,
 }
 

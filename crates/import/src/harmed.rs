@@ -71,7 +71,7 @@ fn pieces(line: &str, margin: usize, at_words: bool) -> String {
 }
 
 impl Harm {
-    /// The damaged text, with the other values that may be read from it.
+    /// The damaged text, and the other text, if any, whose values may also be read from it.
     fn befall(&self, name: &str, text: &str) -> (String, Option<&'static Text>) {
         let after = match self {
             Harm::Lines(at, count) => {
@@ -105,8 +105,8 @@ impl Harm {
     }
 }
 
-/// A place, reduced to the parts that are on the same line as the result. For a metric, these are the words of its labels, which must be
-/// among the words of the undamaged text; for lists, only numbers identify an entry.
+/// A place, reduced to the parts that are on the same line as the result. For a metric, these include its labels, which must be among the
+/// labels of a result of the undamaged text. In lists, only numbers identify an entry.
 fn parts(place: &str) -> (String, BTreeSet<String>) {
     let exact = ["machine.cpus[", "machine.nodes["];
     if let Some((list, which)) =
@@ -141,7 +141,7 @@ fn is_value(read: &str, whole: &str) -> bool {
 /// The results of a damaged text that differ from those of undamaged texts, one per line. Doubtful results do not count.
 fn others(harmed: &Figures, whole: &[Figures], harm: &Harm) -> Vec<String> {
     let fewer_lines = matches!(harm, Harm::Lines(..) | Harm::Head(_) | Harm::Tail(_));
-    // linespeed assigns these names in reading order, or counts entries.
+    // linespeed assigns the values of these fields in reading order, or counts entries.
     let counted = |place: &str, name: &str| {
         place == "machine.counts"
             || matches!(
@@ -179,8 +179,8 @@ fn others(harmed: &Figures, whole: &[Figures], harm: &Harm) -> Vec<String> {
     all
 }
 
-/// All texts except those whose results are sums or medians over all lines: with fewer lines, such results are correct for a different
-/// run.
+/// All texts except those whose results are sums or medians over all lines: with fewer lines, such results differ, but are correct for a
+/// shorter run.
 fn texts_in_utf8() -> Vec<(&'static Text, &'static str)> {
     let of_lines = |text: &&Text| ["perf-I", "cyclictest-v"].iter().any(|name| text.name.contains(name));
     committed()

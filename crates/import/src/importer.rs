@@ -67,8 +67,8 @@ pub struct Importer {
     /// The open output, boxed because it is moved out and back for each line.
     open: Option<Box<Open>>,
     command: Option<Command>,
-    /// Tools whose output has already followed the command, by their index in the list, each with the part of the
-    /// output.
+    /// Tools whose output has already followed the command, by their index in the list, each with the number of the section that contains
+    /// the output.
     used: BTreeSet<(usize, usize)>,
     command_goes_on: bool,
     /// The directory of the last prompt or `cd`; empty if unknown.

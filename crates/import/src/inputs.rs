@@ -32,7 +32,7 @@ fn a_policy_that_cpupower_prints_is_a_clock_setting() {
     assert_eq!(setting.driver.as_deref(), Some("amd-pstate-epp"));
     assert_eq!(imported.machine.processor.max_hz, Some(4_500_000_000));
     assert_eq!(imported.state.boost, Some(true));
-    assert!(imported.machine.cpus.is_empty(), "one analyzed CPU does not show their number");
+    assert!(imported.machine.cpus.is_empty(), "one analyzed CPU does not show the number of CPUs");
 }
 
 #[test]

@@ -9,7 +9,7 @@ pub(crate) struct Line<'a> {
     pub text: &'a str,
 }
 
-/// Longest part of a line in an origin, in characters.
+/// Maximum length of the part of a line that an origin saves, in characters.
 const LONGEST_QUOTE: usize = 200;
 
 /// The part of a line that an origin saves.

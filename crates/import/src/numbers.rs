@@ -14,7 +14,7 @@ pub(crate) fn parse_whole(text: &str) -> Option<u64> {
         return text.parse().ok();
     }
     let mut value = 0_u64;
-    // The length of the current group, in digits; the groups before it; their separator.
+    // The length of the current group in digits, the number of groups before it, and their separator.
     let (mut length, mut before, mut mark) = (0, 0, None);
     for c in text.chars() {
         if let Some(digit) = c.to_digit(10) {

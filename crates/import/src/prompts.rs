@@ -151,7 +151,7 @@ fn before_command(text: &str) -> Option<(Option<&str>, Option<&str>, &str)> {
     let bare = |word| str::trim_matches(word, ['[', ']', '<', '>']);
     let words: Vec<&str> = front.split_whitespace().map(bare).filter(|word| !word.is_empty()).collect();
     let path = words.iter().copied().find(is_path);
-    // After only a host name, a blank is allowed only before $.
+    // A blank may separate a lone host name from the mark only if the mark is $ or the name is in brackets.
     let is_close =
         !front.ends_with(' ') || text[front.len()..].starts_with('$') || front.contains(['[', '<']);
     let of_shell = |word: &str| {

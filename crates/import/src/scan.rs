@@ -87,7 +87,7 @@ pub(crate) fn all<'a, T>(
     words.into_iter().map(read).collect()
 }
 
-/// The first words of a text, for patterns; no line printed in columns has more words.
+/// The words of a text that a pattern is matched with; no line printed in columns has more words than this maximum.
 pub(crate) fn words(text: &str) -> Vec<&str> {
     text.split_whitespace().take(4096).collect()
 }
@@ -100,7 +100,7 @@ pub(crate) fn quantity(text: &str, units: &[(&str, i32)]) -> Option<f64> {
     numbers::parse_scaled(number, find(units, unit)?)
 }
 
-/// A run time: wall time, or time in a state on CPUs.
+/// A run time: wall time, or CPU time in one state.
 pub(crate) fn run_time(workload: Option<&str>, state: Option<&'static str>, seconds: f64) -> Measurement {
     let place = Labels::new().with_known(Label::Workload, workload).with_known(Label::State, state);
     let metric = if state.is_some() { metrics::WORKLOAD_CPU_TIME } else { metrics::WORKLOAD_TIME };

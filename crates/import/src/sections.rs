@@ -117,7 +117,7 @@ impl Sections {
         true
     }
 
-    /// The section of an output that begins here. `label` is the first cell of its table row.
+    /// Returns the section for an output that begins here. `label` is the first cell of its table row.
     pub(crate) fn enter_section(&mut self, label: Option<&str>) -> usize {
         if let Some((name, named)) = self.begun.take() {
             let known = self.by_name.get(&name.to_lowercase()).copied().filter(|_| named);
@@ -253,8 +253,8 @@ impl Sections {
         Some(division)
     }
 
-    /// The division named by `text`: the words of one begin with the words of the other. In a heading of another level and in a table, the first
-    /// word is sufficient if it is unambiguous.
+    /// The division named by `text`: the words of its name begin with the words of `text`, or vice versa. In a heading of another level and
+    /// in a table, the first word is sufficient if it is unambiguous.
     fn find_division(&mut self, text: &str, level: Option<u8>) -> Option<usize> {
         let key = (text.to_owned(), level);
         if let Some(known) = self.found.get(&key) {
@@ -305,8 +305,8 @@ fn shorten(name: &str) -> String {
     name.chars().take(100).collect()
 }
 
-/// The lower-case words of a name up to a bracket, with numbers separated from letters: `Intel (52 cores)` yields `intel`, `FT2500` `ft`
-/// and `2500`.
+/// The lower-case words of a name up to a bracket, with numbers separated from letters: `Intel (52 cores)` yields `intel`, and `FT2500`
+/// yields `ft` and `2500`.
 fn split_words(name: &str) -> Vec<String> {
     let name = name.trim_start_matches(|c: char| !c.is_alphanumeric());
     let name = name.split(['(', '（', '[', '【']).next().unwrap_or_default();

@@ -239,7 +239,7 @@ impl<'a> Sink<'a> {
                 facts.files.insert(path, Fact { value, origin });
                 return;
             }
-            // If a file is quoted both in part and as a whole, keep the whole; if some siblings went offline, keep the longer list.
+            // If a file is quoted both in part and completely, keep the complete text; if some siblings went offline, keep the longer list.
             let parts =
                 |fact: &Fact<String>| (fact.value.lines().count(), fact.value.split([',', '-']).count());
             let siblings = path.contains("/topology/") && parts(known).1 >= parts(&fact).1;

@@ -1,11 +1,11 @@
 //! Table-driven AES in infinite garble extension mode, measured by OpenSSL 1.1 as `aes-256 ige`.
 //!
 //! It uses no AES instructions and no library, so the result compares the cores themselves. The work consists of loads
-//! that hit the first-level cache, shifts and XORs, in one dependency chain across all blocks. It is portable Rust
-//! with four tables of 1 KiB, as in the reference implementation of table-driven AES, which OpenSSL compiles on
-//! aarch64. On x86-64, OpenSSL's assembly processes single blocks with one small table and more arithmetic, so that
-//! fewer cache lines reveal the key. Published x86-64 results were measured with that assembly, and are lower than the
-//! results of this code on the same machine.
+//! that hit the first-level cache, shifts and XORs, in one dependency chain across all blocks. It is portable Rust with
+//! four tables of 1 KiB, as in the reference implementation of table-driven AES, which OpenSSL compiles on aarch64. On
+//! x86-64, OpenSSL's assembly processes single blocks with one small table and more arithmetic, so that its cache
+//! accesses reveal less about the key. Published x86-64 results were measured with that assembly, and are lower than
+//! the results of this code on the same machine.
 //!
 //! This code is not secure: table look-ups leak keys through the cache.
 

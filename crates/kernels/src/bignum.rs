@@ -1,7 +1,7 @@
 //! Long numbers in a decimal base, for two calculations that are common `bc` benchmarks: a power and π.
 //!
 //! A number is a slice of [`Limb`]s below [`BASE`], lowest first, in memory provided by the caller. Numbers are decimal
-//! and use the same algorithms as in `bc` (Karatsuba multiplication, powers from the lowest bit up, the arctangent of
+//! and use the same algorithms as in `bc` (Karatsuba multiplication, powers from the lowest bit up, the arctangent from
 //! its library), but with 18 digits per limb instead of one. The code is therefore faster than `bc`. Nearly all of the
 //! work is double-word multiplication and carries.
 

@@ -51,7 +51,7 @@ mod loops {
 
     counted_loop! { [] pub(super) fn add; setup []; body [".rept 256", "add {a}, {b}", ".endr"]; finish [];
     with a = inout(reg) 1u64 => _, b = in(reg) 3u64, }
-    // An odd multiplier and an odd start keep the product odd, so it never sinks to 0.
+    // An odd multiplier and an odd start keep the product odd, so it is never 0.
     counted_loop! { [] pub(super) fn multiply;
     setup []; body [".rept 32", "imul {a}, {b}", ".endr"]; finish [];
     with a = inout(reg) 3u64 => _, b = in(reg) 0x9e37_79b9_7f4a_7c15u64, }
@@ -67,7 +67,7 @@ mod loops {
     counted_loop! { [] pub(super) fn add;
     setup []; body [".rept 256", "add {a}, {a}, {b}", ".endr"]; finish [];
     with a = inout(reg) 1u64 => _, b = in(reg) 3u64, }
-    // An odd multiplier and an odd start keep the product odd, so it never sinks to 0.
+    // An odd multiplier and an odd start keep the product odd, so it is never 0.
     counted_loop! { [] pub(super) fn multiply;
     setup []; body [".rept 32", "mul {a}, {a}, {b}", ".endr"]; finish [];
     with a = inout(reg) 3u64 => _, b = in(reg) 0x9e37_79b9_7f4a_7c15u64, }

@@ -6,8 +6,8 @@
 
 use std::arch::asm;
 
-/// The current counter value, not ordered with surrounding instructions: the CPU may read it tens of instructions early
-/// or late. Use it for long intervals and for spinning.
+/// The current counter value, not ordered with respect to surrounding instructions: the CPU may read it tens of
+/// instructions early or late. Use it for long intervals and for spinning.
 #[inline(always)]
 pub fn ticks() -> u64 {
     #[cfg(target_arch = "x86_64")]

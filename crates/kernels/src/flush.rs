@@ -50,7 +50,7 @@ pub unsafe fn reload(line: *mut u8, iterations: u64) {
             "clflush byte ptr [{line}]",
             "mfence",
             "movzx {byte:e}, byte ptr [{line}]",
-            // This waits for the byte, because it is not a zeroing idiom, which would ignore its operand.
+            // This instruction waits for the byte: unlike a zeroing idiom, it does not ignore its operand.
             "and {byte:e}, 0",
             "add {line}, {byte}",
             "sub {n}, 1",

@@ -5,7 +5,7 @@ use crate::chain::Chain;
 use crate::counted::{count_down, counted_loop};
 
 /// 16 hints per iteration: PAUSE on x86-64 (about 10 cycles on Intel cores before Skylake and about 140 since, so that
-/// a spin loop tuned for one waits far too long or too short on the other), YIELD on aarch64 (a nop on
+/// a spin loop tuned for one kind of core waits far too long or too briefly on the other), YIELD on aarch64 (a nop on
 /// most cores).
 pub const SPIN_HINT: Chain = Chain { name: "spin-hint", work: Work::in_registers(16 + 2, 16), run: hints };
 

@@ -1,8 +1,8 @@
 //! The timed loops. Nothing here reads a file, allocates, starts a thread or reads a clock: the caller runs a kernel a known number of times,
 //! measures, and divides.
 //!
-//! Some kernels compute common benchmarks: AES and long numbers. They are portable Rust without vectors or special instructions, and
-//! use memory provided by the caller. Their instruction counts are not declared, because the compiler chooses the instructions;
+//! Some kernels perform the calculations of common benchmarks: AES and arithmetic on long numbers. These kernels are portable Rust
+//! without vectors or special instructions, and use memory provided by the caller. Their instruction counts are not declared, because the compiler chooses the instructions;
 //! instead, a known result verifies the work.
 //!
 //! All other loops are written in assembly, with x86-64 and aarch64 side by side in one file, so that no compiler can
@@ -16,11 +16,11 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`chain`] | dependent adds and multiplies: the clock; nops: the width |
+//! | [`chain`] | dependent adds and multiplies, for the clock; nops, for the issue width |
 //! | [`heavy`] | fused multiply-adds on every vector width: peak arithmetic, and the clock under it |
 //! | [`chase`] | dependent loads, one chain or up to 16 in parallel: load latency and memory-level parallelism |
 //! | [`stream`] | read, write, copy, scale, add, triad and mixes: bandwidth |
-//! | [`counter`] | the cycle or system counter, and the loop that looks for gaps in it |
+//! | [`counter`] | the time-stamp counter or virtual counter, and the loop that looks for gaps in it |
 //! | [`branch`] | one conditional branch per item: cost of a misprediction |
 //! | [`hint`] | the pause instruction of spin loops |
 //! | [`primes`] | primes by trial division: comparison of user mode, kernel and guest |

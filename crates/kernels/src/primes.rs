@@ -22,7 +22,7 @@ pub const INSTRUCTIONS: u64 =
 
 // The routine uses the C calling convention of each instruction set, so that it can also be called from C. It begins with the landing pad
 // for indirect branches, which some kernels require and other CPUs execute as a nop. The inner loop begins at a 64-byte boundary and fits
-// into one block.
+// into a single 64-byte block.
 #[cfg(target_arch = "x86_64")]
 leaf! { "linespeed_primes" align 12 [
     "endbr64",

@@ -23,8 +23,8 @@ impl Variant {
     /// All variants, narrowest first within an instruction set.
     pub const ALL: &[Self] = <Self as VariantArray>::VARIANTS;
 
-    /// Whether this CPU supports the extension and the kernel saves its registers. Queries the CPU directly, so the
-    /// result is correct under emulators and hypervisors that hide extensions.
+    /// Whether this CPU supports the extension and the operating system saves the extension's registers. Queries the
+    /// CPU directly, so the result is correct under emulators and hypervisors that hide extensions.
     pub fn usable(self) -> bool {
         match self {
             Variant::Scalar => true,

@@ -30,7 +30,7 @@ pub fn of_this_machine() -> Result<Ceilings, &'static str> {
     // This machine is identified only if there are saved ceilings to compare with.
     let found = others.then(|| kept.find(&machine::identity(&Root::live())).cloned()).flatten();
     found.ok_or(match others {
-        true => "the saved ceilings are from another machine or other limits (cpuset, quota)",
+        true => "the saved ceilings are for another machine or for other limits (cpuset, quota)",
         false => "none have been measured here yet",
     })
 }

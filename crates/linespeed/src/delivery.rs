@@ -52,7 +52,7 @@ pub fn lasting_name(options: &Options, file: Option<&Path>) -> Option<String> {
     Some(visible(stem.unwrap_or(file)))
 }
 
-/// The lines with a record's file, and its page if there is one.
+/// The lines that name a record's file and, if there is one, its page.
 pub fn name_files(options: &Options, record: &Path, page: Option<&Path>) -> String {
     let page = page.map_or(String::new(), |page| format!("Page:   {}\n", shown(options, page)));
     format!("\nRecord: {}\n{page}", shown(options, record))
@@ -71,13 +71,13 @@ pub fn to_standard_output(options: &Options) -> bool {
     options.out.json || (dash && options.out.form().is_none())
 }
 
-/// Whether the user specified the file or directory for records.
+/// Whether the user specified the path of the record.
 pub fn is_named(options: &Options) -> bool {
     output_file(options).is_some() && options.out.form_of_file() == Form::Json
 }
 
-/// The destination of the record; `None` for standard output, or if a short run cannot save the record. The destination and all other
-/// requested files are checked before anything is measured.
+/// The destination of the record; `None` for standard output, or if the record of a short run cannot be saved. The destination and
+/// all other requested files are checked before anything is measured.
 pub fn destination(
     options: &Options,
     machine: &Machine,
@@ -175,7 +175,7 @@ pub struct Kept {
 impl Kept {
     /// Saves the record of a run.
     pub fn keep(options: &Options, record: &Record, destination: Option<&Path>) -> Self {
-        // The dot refers to a complete run, unless the user specified its path.
+        // `.` stands for this record only after a complete default run whose path the user did not specify.
         let own_name = options.command.is_some() || is_named(options) || record.ended != Ended::Complete;
         let (path, written) = keep(options, record, destination);
         let shown_by = match (&path, &written) {
@@ -204,7 +204,7 @@ impl Kept {
     }
 
     /// Writes or prints the formats. `page` means that a page is written next to a record whose path the user did not specify;
-    /// `names_files` means that the report ends with the names of these files.
+    /// `names_files` means that the report ends with the paths of the record and the page.
     pub fn deliver(
         self,
         options: &Options,

@@ -89,7 +89,7 @@ pub fn label_record(label: &str, record: &Path) -> Result<(), Failure> {
     let _owner = WRITER.assume(WRITER.own.as_deref().unwrap_or(record));
     let failed = |error| Failure::Cannot(format!("--label {label}: cannot be written: {error}"));
     if let Some(before) = record::store::label(&state_folder()?, label, record).map_err(failed)? {
-        crate::output::complain(&format!("label {label} was moved from {}, which is kept", visible(&before)));
+        crate::output::complain(&format!("label {label} was moved from {} (still saved)", visible(&before)));
     }
     Ok(())
 }
@@ -116,7 +116,7 @@ pub fn redaction_key() -> Result<(Key, Option<Text>), Failure> {
         .map_err(|error| Failure::Cannot(format!("--redact: no random numbers available: {error}")))
 }
 
-/// Names that refer to the same host, derived from the keys in the directories of records.
+/// The names of each host, including its pseudonyms, which are derived from the keys in the directories of records.
 pub fn aliases() -> Aliases {
     let folders = places::state_folders();
     Aliases::new(folders.iter().filter_map(|folder| os::kept_key::known_key(&WRITER, folder)).collect())

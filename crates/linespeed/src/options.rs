@@ -194,7 +194,7 @@ impl Run {
         }
     }
 
-    /// Rejects an output format for wake-ups that are not measured, and rejects too many wake-ups.
+    /// Rejects wake-up options if wake-ups are not measured, and rejects too many wake-ups.
     fn check(&self) -> Result<(), Failure> {
         let wakeups = self.wakeups();
         let count = wakeups.seconds.unwrap_or(0.0) * 1e9 / f64::from(wakeups.interval_ns);
@@ -215,7 +215,7 @@ impl Run {
     }
 }
 
-/// How to measure; for the default command and `run`.
+/// How to measure; shared by the measuring commands.
 #[derive(Debug, Args)]
 pub struct Measuring {
     /// Take about 10 s instead of a minute

@@ -35,7 +35,7 @@ pub fn begin(options: &Options) -> Result<Option<Pseudonyms>, Failure> {
     Ok(Some(pseudonyms))
 }
 
-/// Reports the replaced names for output to a file or a terminal, and warns about names that sentences may still contain.
+/// Reports the replaced names if a file or a terminal receives output, and warns about names that free text may still contain.
 pub fn end(options: &Options, pseudonyms: &Pseudonyms) {
     let is_read = options.out.output.is_some() || std::io::stderr().is_terminal();
     if let Some(done) = pseudonyms.summary().filter(|_| is_read) {
@@ -52,7 +52,7 @@ pub fn names(options: &Options) -> Result<Names, Failure> {
     Ok(begin(options)?.map_or(Names::Own, |pseudonyms| Names::Pseudonyms(pseudonyms.into())))
 }
 
-/// Prints the warning of [`end`] for these names.
+/// Like [`end`], for these names.
 pub fn end_names(options: &Options, names: &Names) {
     if let Names::Pseudonyms(all) = names {
         end(options, &all.lock().unwrap_or_else(std::sync::PoisonError::into_inner));

@@ -45,7 +45,7 @@ pub fn read(argument: &str) -> Result<Source, Failure> {
     Ok(Source { name, from: path.to_string_lossy().into_owned(), record: file(&path)?, note: None })
 }
 
-/// The argument that refers to a record in the state directory: only the record's name, if that suffices.
+/// An argument that refers to this record in the state directory: only the record's name, if that suffices to find it.
 pub fn name_of(path: &Path) -> String {
     let stem = path.file_stem().map(|stem| visible(Path::new(stem)));
     let finds = |stem: &String| store::find(&os::places::state_folders(), stem).as_deref() == Some(path);

@@ -61,7 +61,7 @@ impl Beside {
 }
 
 /// The owner of a process: the innermost service, scope or container of its cgroup; otherwise its cgroup; otherwise its separate PID
-/// namespace; `None` in a user's session, and in the unit of this process.
+/// namespace. `None` if the process belongs to a user's session or to the unit of this process.
 pub(crate) fn unit(root: &Root, pid: i32) -> Option<String> {
     let text = root.text(&format!("/proc/{pid}/cgroup"))?;
     let own = root.text("/proc/self/cgroup").unwrap_or_default();
@@ -89,7 +89,7 @@ pub(crate) fn unit(root: &Root, pid: i32) -> Option<String> {
     Some(record::phrase::visible(std::path::Path::new(&shown)))
 }
 
-/// The owner of a process in a separate PID namespace, such as that of a container.
+/// Shown as the owner of a process in a separate PID namespace, such as that of a container.
 const OWN_NAMESPACE: &str = "separate PID namespace";
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::sources::sensors::{Heat, has_fans_or_temperatures};
 
 /// Files of another user's process: the first process, which exists on every machine.
 const OTHER: &str = "/proc/1";
-/// The namespace of all processes (PROC_PID_INIT_INO in linux/include/linux/proc_ns.h).
+/// The initial PID namespace, which contains all processes (PROC_PID_INIT_INO in linux/include/linux/proc_ns.h).
 const FIRST_NAMESPACE: &str = "pid:[4026531836]";
 
 /// What was available at the start of an observation.

@@ -70,7 +70,7 @@ impl OfCpus {
     }
 }
 
-/// A subset of these CPUs at even distances.
+/// An evenly spaced subset of these CPUs.
 fn chosen(cpus: &CpuList) -> impl Iterator<Item = u32> + '_ {
     cpus.iter().step_by(cpus.len().div_ceil(MOST_CPUS).max(1))
 }
@@ -115,15 +115,15 @@ impl Hardware {
         (all, coverage)
     }
 
-    /// Counts the tasks of this cgroup separately from now on; `folder` is its directory in the hierarchy that the kernel uses for
-    /// counting, if that hierarchy is mounted. Returns a remark if there is a new one.
+    /// From now on, also counts the tasks of this cgroup separately. `folder` is its directory in the hierarchy that the kernel
+    /// uses for counting; `None` if that hierarchy is not mounted. Returns a coverage line if there is something new to report.
     pub(crate) fn count_group(
         &mut self,
         root: &Root,
         folder: Option<String>,
         cpus: &CpuList,
     ) -> Option<Coverage> {
-        // If entire CPUs cannot be counted, this has already been reported.
+        // Without counters of entire CPUs, a cgroup cannot be counted either; the reason has already been reported.
         self.machine.as_ref()?;
         let Some(folder) = folder else {
             let reason = text!("no perf_event cgroup hierarchy is mounted");

@@ -25,12 +25,12 @@ pub struct Keeping {
 }
 
 impl Keeping {
-    /// Begins a recording; `of` is the observed subject, if not the whole machine.
+    /// Begins a recording; `of` names the observed processes, and is empty for the whole machine.
     pub fn begin(mut record: Record, found: Inspection, of: String) -> Self {
         record.machine = found.machine;
         record.conditions.before = found.snapshot;
         record.coverage = found.coverage;
-        // This is what the file contains during the recording, or if linespeed was killed.
+        // The file has this state during the recording, and keeps it if linespeed is killed.
         record.ended = Ended::Failed { reason: "saved during the recording".to_owned() };
         let now = Instant::now();
         let watch = Watch { of, ..Watch::default() };

@@ -15,7 +15,7 @@ use crate::sources::cpu_times::{Stat, grown};
 use crate::sources::numa::Pages;
 use crate::sources::quota::Quotas;
 
-/// Kinds of pressure, named as their files.
+/// Kinds of pressure, named after their files.
 const PRESSURE: [&str; 3] = ["cpu", "io", "memory"];
 
 /// Shorter suspensions are ignored, because the two clocks that show them are not read simultaneously.

@@ -78,7 +78,7 @@ impl Probes {
             one.readings.extend(one.probe.read());
         }
         if let Some(home) = home {
-            // This fails if the process may now use fewer CPUs than before, which does not affect the recording.
+            // This call fails if the process may now use fewer CPUs than before; the recording is unaffected.
             let _ = pin::bind_thread(0, &home);
         }
     }

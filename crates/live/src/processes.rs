@@ -39,7 +39,7 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Raises the limit of open files to the number of files that are kept open, as far as this is allowed.
+    /// Raises the limit of open files, as far as permitted, so that these files can stay open.
     pub(crate) fn with_room() -> Self {
         os::raise_file_limit(2 * MOST_OPEN as u64);
         Self::default()

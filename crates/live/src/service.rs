@@ -66,7 +66,7 @@ impl Service {
         self.watching.processes().map(|one| one.pid).collect()
     }
 
-    /// Samples the waits of the processes' threads, including user mode.
+    /// From now on, samples the waits of the processes' threads, including waits in user mode.
     pub(crate) fn sample(&mut self, known: Hierarchy) {
         self.watching.sample(known);
     }
@@ -94,7 +94,7 @@ impl Service {
     /// are dropped.
     pub fn refresh(&mut self, root: &Root) -> Result<(), ServiceError> {
         let pids = self.selection.find(root).map_err(ServiceError::Selection)?;
-        // A cgroup may have thousands of processes, and few of them start or exit in an interval.
+        // Usually nothing has changed: a cgroup may have thousands of processes, but few of them start or exit in an interval.
         if !pids.is_empty() && self.watching.present().map(|one| one.pid).eq(pids.iter().copied()) {
             return Ok(());
         }
@@ -172,7 +172,7 @@ pub(crate) fn times(done: &Done, seconds: f64) -> record::live::Service {
 }
 
 impl Done {
-    /// Copies the throttling of these processes by their cgroup's quota from an interval of the whole machine.
+    /// Copies, from an interval of the whole machine, the throttling of these processes by their cgroup's quota.
     pub(crate) fn take_quota(&mut self, interval: &Interval, root: &Root) {
         let Some(throttled) = &interval.throttled else { return };
         let is_of = |pid: &i32| {

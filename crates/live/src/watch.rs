@@ -47,7 +47,7 @@ pub struct Watch {
     probes: Probes,
     /// Threads of the busiest processes.
     threads: Sampler,
-    /// Files of all processes, `/proc/loadavg`, and the counters of each interval.
+    /// Open files: those of all processes, `/proc/loadavg`, and the sources of the counters of each interval.
     files: Files,
     loadavg: KeptFiles,
     looked: KeptFiles,
@@ -138,7 +138,7 @@ impl Watch {
                     self.probes.hear_memory();
                 }
                 samples += 1;
-                // If thousands of processes start per second, the records of these starts fill the buffers.
+                // The buffers are read often, because the records of thousands of process starts per second would fill them.
                 self.accesses.take();
             }
             runnable.extend(self.loadavg.text(&self.root, 0, "/proc/loadavg").as_deref().and_then(running));
@@ -158,14 +158,14 @@ impl Watch {
         interval
     }
 
-    /// Samples the threads of these processes if whole CPUs may not be sampled.
+    /// Samples the threads of these processes if sampling whole CPUs is not permitted.
     pub fn sample_service(&self, service: Option<&mut Service>, known: Hierarchy) {
         if let (Some(service), false) = (service, self.accesses.are_of_all()) {
             service.sample(known);
         }
     }
 
-    /// Counts the cgroup of these processes separately from now on, if requested; returns a new remark about it.
+    /// From now on, also counts the selected cgroup, unit or container separately; returns a coverage line if there is a new one.
     pub fn count_group(&mut self, service: Option<&Service>) -> Option<Coverage> {
         let selection = service?.selection();
         if matches!(selection, Selection::Processes(_)) {
@@ -208,7 +208,7 @@ impl Watch {
         (interval, Some(done.measurements))
     }
 
-    /// Scans all processes if this is allowed or required; from then on, the threads of the busiest processes are sampled.
+    /// Scans all processes if the limit allows it or if required. From then on, the threads of the busiest processes are sampled.
     fn find_busiest(&mut self, pace: usize, must: bool) {
         let before = self.scan.as_ref().unwrap_or(&self.processes);
         let Some(mut now) =
@@ -222,7 +222,7 @@ impl Watch {
             let watched: Vec<i32> = busiest.iter().take(WATCHED).map(|one| one.pid).collect();
             self.threads.look_at_only(&watched);
         }
-        // Processes that have done no work since the start of the interval are not listed.
+        // Processes that exited before the first scan of an interval are not listed, because their CPU time in the interval is unknown.
         if let Some((_, before)) = self.scan.take() {
             now.remember_ended(before);
         }

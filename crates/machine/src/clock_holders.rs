@@ -19,8 +19,8 @@ const MAX_DEVICES: usize = 64;
 /// Maximum number of packages whose registers are read.
 const MAX_PACKAGES: usize = 16;
 
-/// A register with bits that show what limits the clock. Only the bits in `has` exist. For each cause, the bit of the log is
-/// `log` bits higher.
+/// A register with bits that show what limits the clock. Only the bits in `has` exist. The logged state of each cause is in
+/// the bit that is `log` positions higher.
 struct Register {
     address: u64,
     log: u32,
@@ -98,8 +98,8 @@ pub fn power_limits(root: &Root) -> Vec<PowerLimit> {
     limits
 }
 
-/// For all packages, as reported by the first CPU of each: the causes that currently limit the clock, the causes since the
-/// log was cleared, and the range of levels of the package with the lowest allowed level.
+/// Over all packages: the causes that currently limit the clock, the causes logged since the log was cleared, and the
+/// range of performance levels of the package with the lowest allowed level. Only the first CPU of each package is read.
 fn registers(root: &Root) -> (Vec<HeldBy>, Vec<HeldBy>, Option<HwpRange>) {
     let (mut now, mut before, mut lowest) = (Vec::new(), Vec::new(), None::<HwpRange>);
     let mut seen = CpuList::default();
@@ -124,8 +124,8 @@ fn registers(root: &Root) -> (Vec<HeldBy>, Vec<HeldBy>, Option<HwpRange>) {
     (now, before, lowest)
 }
 
-/// If the processor chooses its performance level autonomously, the range from which it chooses. `file` gives access to its
-/// registers.
+/// The range from which the processor chooses its performance level, if it does so autonomously. `file` gives access to the
+/// processor's registers.
 fn hwp_range(root: &Root, file: &str) -> Option<HwpRange> {
     let [enabled, able, asked] = HWP.map(|address| root.word_at(file, address));
     let byte = |word: u64, at: u32| word >> (8 * at) & 0xff;
@@ -144,7 +144,7 @@ fn next_not_in(cpus: &CpuList, seen: &mut CpuList, root: &Root) -> Option<u32> {
     Some(cpu)
 }
 
-/// The uncore clocks of those dies that report the limit set at boot.
+/// The maximum uncore clocks of the dies, for dies that also report the maximum set at boot.
 fn uncore(root: &Root) -> Vec<UncoreClock> {
     let dies = root.list(UNCORE).into_iter().take(MAX_DEVICES);
     let clock = |domain: String| {

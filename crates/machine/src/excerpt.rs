@@ -17,7 +17,7 @@ const NODES: &str = "/sys/devices/system/node";
 pub fn inspect_excerpt(root: &Root) -> Inspection {
     let mut found = inspect(root);
     let Inspection { machine, coverage, .. } = &mut found;
-    // These entries refer to missing files.
+    // These entries and notes are about files that the text does not quote.
     coverage.clear();
     machine.notes.clear();
     let cpuinfo = root.text("/proc/cpuinfo").unwrap_or_default();
@@ -71,7 +71,7 @@ fn is_whole(cpuinfo: &str) -> bool {
         && packages.values().all(|(cpus, all)| *all == Some(*cpus))
 }
 
-/// Keeps only those properties of CPUs and caches that at least one quoted file contains.
+/// Removes data that requires the complete list of CPUs. The CPU lists of nodes are kept if they are quoted.
 fn forget_cpus(root: &Root, machine: &mut Machine) {
     machine.cpus.clear();
     machine.counts = Counts::default();

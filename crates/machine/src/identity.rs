@@ -5,8 +5,8 @@ use std::io::Read;
 
 use crate::Root;
 
-/// The processor, the machine ID (or the boot ID), and the part of the machine that this process may use. All except
-/// the quota are the unparsed texts of files.
+/// The processor, the machine ID (or the boot ID), and the part of the machine that this process may use. All values
+/// except the quota are unparsed text from files.
 pub fn identity(root: &Root) -> BTreeMap<&'static str, Option<String>> {
     let status = root.text("/proc/self/status").unwrap_or_default();
     let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));

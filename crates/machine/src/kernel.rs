@@ -17,8 +17,8 @@ const MAX_OPTION: usize = 2000;
 /// Maximum size of a kernel configuration, whether compressed or uncompressed. The configurations of distributions have about 300 kB.
 const MAX_CONFIG: usize = 4 << 20;
 
-/// Boot options that matter for speed or steadiness, without the part after `=` (Linux, kernel-parameters.txt).
-/// The kernel treats `-` and `_` as equivalent, and so does this list.
+/// Boot options that affect speed or its variability, without the part after `=` (Linux, kernel-parameters.txt). The
+/// kernel treats `-` and `_` as equivalent, and so does this list.
 const OPTIONS: &str = include_str!("boot_options.txt");
 
 /// Fills [`Machine::kernel`] except for its mitigations.

@@ -89,7 +89,7 @@ fn from_intel(root: &Root, online: &CpuList) -> Kinds {
 }
 
 fn from_midr(root: &Root, online: &CpuList) -> Kinds {
-    // x86 has no such register, and generating its cpuinfo is slow.
+    // x86 has no such register, and the kernel generates `/proc/cpuinfo` slowly there.
     if root.is_live() && !cfg!(target_arch = "aarch64") {
         return None;
     }

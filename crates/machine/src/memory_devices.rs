@@ -41,8 +41,8 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     // QEMU reports its board's version instead of the processor's name.
     let of_qemu = |name: &String| name.starts_with("pc-") || name.starts_with("virt-");
     machine.processor.firmware_name = tables.processor.filter(|name| !of_qemu(name));
-    // Virtual firmware reports a fictitious clock: QEMU's is 2 GHz on any host. If clocks can be boosted, the clock at
-    // boot is not the nominal clock.
+    // Virtual firmware reports a fictitious clock: QEMU's is 2 GHz on any host. On a CPU with boost, the clock at boot
+    // is not the nominal clock.
     let is_bare = machine.virtualization.hypervisor.as_deref() == Some("none");
     if is_bare && machine.architecture == "aarch64" {
         machine.processor.base_hz = machine.processor.base_hz.or(tables.processor_hz);
@@ -74,7 +74,7 @@ fn without_table(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage
         coverage.push(Coverage::measured(WHAT));
         return;
     }
-    // If the file can be read as text but could not be read as a table, it is too long.
+    // If the file can be read as text although it could not be read as a table, it is too long.
     let why = root.try_text(TABLE).err().map_or(Why::TooLong(MAX_TABLE), |unreadable| unreadable.why);
     coverage.push(match why {
         Why::Missing if root.is_live() => Coverage::impossible(

@@ -114,7 +114,7 @@ fn ids(root: &Root, notes: &mut Notes) -> CpuList {
     if both.is_empty() { folders } else { both }
 }
 
-/// The online CPUs of a node that no previous node has claimed.
+/// The online CPUs of a node, except CPUs that a previous node also lists.
 fn cpus_of(root: &Root, id: u32, online: &CpuList, taken: &mut CpuList, notes: &mut Notes) -> CpuList {
     let path = format!("{NODES}/node{id}/cpulist");
     // Older kernels have links to the CPUs in the node's directory.

@@ -191,7 +191,7 @@ impl Root {
         Ok(if trimmed.len() == text.len() { text } else { trimmed.to_owned() })
     }
 
-    /// The bytes of a file of at most `max` bytes.
+    /// The contents of a file; `None` if it cannot be read or is longer than `max` bytes.
     pub fn bytes(&self, path: &str, max: usize) -> Option<Vec<u8>> {
         self.read(path, max).ok()
     }
@@ -256,7 +256,7 @@ impl Root {
         self.list(folder).iter().filter_map(number).collect()
     }
 
-    /// Whether anything exists at `path`.
+    /// Whether anything exists at `path`, with links resolved.
     pub fn exists(&self, path: &str) -> bool {
         self.excerpt.as_ref().map_or_else(|| self.locate(path).is_ok(), |excerpt| excerpt.exists(path))
     }
@@ -403,7 +403,7 @@ fn absolute(path: &str) -> PathBuf {
     Path::new("/").join(path.trim_start_matches('/'))
 }
 
-/// The rest of `file`, at most `max` bytes.
+/// Reads the rest of `file`; fails if it is longer than `max` bytes.
 fn read_all(mut file: File, max: usize, in_pieces: bool) -> Result<Vec<u8>, Why> {
     // A page plus one byte: sysfs attributes fit, so one read suffices.
     let mut bytes = Vec::with_capacity(4097);

@@ -79,9 +79,9 @@ pub struct Throttling {
     pub longest_ms: Option<u64>,
 }
 
-/// Thermal throttling of these CPUs' cores and packages, by `package 0` and `core 0.3`; empty if the kernel does not
-/// count it. Every CPU has a copy of its package's counts, and each sibling has a copy of its core's counts. Copies may
-/// lag, so only the largest is used (Linux, drivers/thermal/intel/therm_throt.c).
+/// Thermal throttling of these CPUs' cores and packages, with keys such as `package 0` and `core 0.3`; empty if the
+/// kernel does not count it. Every CPU has a copy of its package's counts, and each sibling has a copy of its core's
+/// counts. Copies may lag, so only the largest is used (Linux, drivers/thermal/intel/therm_throt.c).
 pub fn throttling(root: &Root, cpus: &CpuList) -> BTreeMap<String, Throttling> {
     let mut all: BTreeMap<String, Throttling> = BTreeMap::new();
     for (index, cpu) in cpus.iter().enumerate() {
@@ -100,7 +100,7 @@ pub fn throttling(root: &Root, cpus: &CpuList) -> BTreeMap<String, Throttling> {
         for (of, place) in [("core", core), ("package", package)] {
             let file =
                 |name: &str| root.number::<u64>(&format!("{folder}/thermal_throttle/{of}_throttle_{name}"));
-            // Before Linux 2.6.31, there was a single count for both.
+            // Before Linux 2.6.31, there was a single count for cores and packages.
             let old = || root.number(&format!("{folder}/thermal_throttle/count")).filter(|_| of == "core");
             let times = file("count").or_else(old);
             // The other files need not be opened if throttling never occurred.

@@ -106,7 +106,7 @@ pub fn read(table: Vec<u8>) -> Tables {
 /// discarded, because it is the clock instead of the transfer rate.
 const LEAST_MT_S: [(&str, u32); 3] = [("DDR5", 2800), ("DDR4", 1400), ("DDR3", 700)];
 
-/// Fills in the devices' channels and nodes from their locators.
+/// Fills in the devices' channels and nodes from their locators, and discards configured speeds that are clocks.
 pub fn place(devices: &mut [MemoryDevice]) {
     for device in devices.iter_mut() {
         let kind = device.kind.as_deref().unwrap_or_default();

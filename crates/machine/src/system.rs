@@ -12,7 +12,7 @@ pub(crate) const DMI: &str = "/sys/class/dmi/id";
 /// Firmware placeholders for unfilled fields.
 const PLACEHOLDERS: &str = "default string|not specified|system manufacturer|system product name|not applicable|unknown|none|n/a|undefined";
 
-/// The beginning of `To Be Filled By O.E.M.`, which has several spellings.
+/// The beginning of `To Be Filled By O.E.M.`, whose spelling varies.
 const TO_BE_FILLED: &str = "to be filled";
 
 /// Fills [`Machine::system`] and [`Machine::hostname`].

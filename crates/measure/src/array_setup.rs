@@ -73,7 +73,7 @@ pub(crate) fn with_third(context: &mut Context, mut arrays: Arrays) -> Result<Ar
         let mapping = Arc::new(mapping);
         let room = (touched / cpus.len()).saturating_sub(CHUNK) / CHUNK * CHUNK;
         let bytes = arrays.parts.iter().map(|part| part.bytes).min().unwrap_or(0).min(room);
-        // A smaller array could leave the others within the caches.
+        // The other arrays shrink to the size of the third. If it were much smaller, they might fit in the caches.
         if bytes >= CHUNK && arrays.parts.iter().all(|part| part.bytes <= bytes + 2 * CHUNK) {
             for (index, part) in arrays.parts.iter_mut().enumerate() {
                 part.bytes = bytes;
@@ -122,7 +122,7 @@ fn check_placement(context: &mut Context, what: &str, cpus: &[u32], parts: &[Par
                 asked += pages;
             }
             Some(Some(Placement::Unknown(why))) => unknown = Some(why),
-            // The node of this CPU is unknown.
+            // The node of this CPU is unknown, so its part cannot be checked.
             Some(None) => {}
             None => unknown = Some(THREAD_NOT_STARTED.into()),
         }

@@ -35,7 +35,7 @@ impl Depth {
     }
 }
 
-/// The upper limit of a measurement.
+/// The limits of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
     /// Wall-clock time, seconds.
@@ -68,8 +68,8 @@ pub(crate) fn memory_allowance_at_start(machine: &Machine, snapshot: &Snapshot) 
     memory_allowance(snapshot.memory_available_bytes, machine.limits.memory_available_bytes)
 }
 
-/// Whether this machine's instructions are emulated. Results then do not show hardware speed, and several CPUs may
-/// share few threads.
+/// Whether this machine's instructions are emulated. Results then do not show hardware speed, and the emulated CPUs may
+/// share a few host threads.
 pub(crate) fn is_emulated(machine: &Machine) -> bool {
     machine.virtualization.emulated == Some(true)
 }

@@ -17,7 +17,7 @@ pub struct Task {
     pub name: String,
     /// The process's user.
     pub user: String,
-    /// The number of CPUs used: 0.5 is half a CPU.
+    /// The number of CPUs used; 0.5 means half a CPU.
     pub cpus: f64,
 }
 

@@ -21,9 +21,9 @@ pub enum Resource {
     Cache,
 }
 
-/// Bytes that each thread writes cyclically to use bandwidth: more than fits in the caches.
+/// Bytes that the threads write cyclically to use bandwidth: more than fits in the caches. Up to four threads share this amount.
 const BEYOND_CACHES: usize = 256 << 20;
-/// Bytes read per thread: the default if the size of the last-level cache is unknown, and the maximum.
+/// Bytes that the threads read together: the default if the size of the last-level cache is unknown, and the maximum.
 const CACHE: (usize, usize) = (8 << 20, 64 << 20);
 /// Bytes between two checks of the stop flag.
 const CHUNK: usize = 1 << 20;
@@ -47,7 +47,7 @@ impl Competitor {
         for cpu in cpus.iter() {
             let memory = Mapping::new(bytes, Page::Base)?;
             memory.touch(bytes);
-            // Only the command that runs at the same time is measured.
+            // The measured command must not inherit the mapping: copying its page tables would slow the command down.
             memory.keep_from_children();
             let over = Arc::clone(&competitor.over);
             let work = move || {
@@ -94,7 +94,7 @@ fn pass(resource: Resource, memory: &Mapping, over: &AtomicBool) {
     }
 }
 
-/// The largest cache size of these CPUs.
+/// The size of the last-level cache of these CPUs, limited to the maximum.
 fn last_cache(machine: &Machine, cpus: &CpuList) -> usize {
     let of_cpus = |cpu: u32| machine.caches.iter().filter(move |cache| cache.cpus.contains(cpu));
     let data = cpus.iter().flat_map(of_cpus).filter(|cache| cache.kind != CacheKind::Instruction);

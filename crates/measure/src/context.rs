@@ -1,4 +1,4 @@
-//! The input of a measurement, and its destination for results.
+//! The input of a measurement, and the destination of its results.
 
 use std::time::{Duration, Instant};
 
@@ -36,7 +36,7 @@ impl<T: Into<Text>> From<T> for Halt {
 
 /// Receives the progress of a run.
 pub trait Progress {
-    /// A measurement begins and expects to take `seconds`.
+    /// A measurement begins; it is expected to take `seconds`.
     fn begin(&mut self, measurement: &str, seconds: f64);
     /// The measurement has done this share of its work (0 to 1).
     fn advance(&mut self, share: f64);
@@ -44,7 +44,7 @@ pub trait Progress {
     fn end(&mut self);
 }
 
-/// The input of a measurement, and its destination for results.
+/// The input of a measurement, and the destination of its results.
 pub struct Context<'a> {
     /// The machine to measure.
     pub machine: &'a Machine,
@@ -62,7 +62,7 @@ pub struct Context<'a> {
     pub measurements: Vec<Measurement>,
     /// The coverage so far.
     pub coverage: Vec<Coverage>,
-    /// The random cycle of the last latency measurement, kept for measurements that need the same one.
+    /// The random cycle of the last latency measurement, kept for measurements that need the same cycle.
     pub(crate) kept_cycle: Option<Cycle>,
     /// The arrays of a measurement, kept for the next measurement that needs arrays.
     pub(crate) kept_arrays: Option<Arrays>,
@@ -113,7 +113,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Starts the clock of a measurement.
+    /// Begins a measurement, which may take this many seconds.
     pub(crate) fn begin(&mut self, name: &str, seconds: f64) {
         self.deadline = Instant::now() + Duration::from_secs_f64(seconds);
         self.looked = self.next_look();
@@ -238,7 +238,7 @@ pub fn lead_cpu(machine: &Machine, cpus: &CpuList) -> Option<u32> {
     fast.iter().rev().copied().find(|id| machine.cpu(*id).and_then(|cpu| cpu.package) == package)
 }
 
-/// The coverage entry of an impossible result, which is discarded.
+/// The coverage entry for a result outside its metric's physical bounds; `None` for a plausible result.
 pub fn find_implausible(measurement: &Measurement) -> Option<Coverage> {
     let (low, high) = measurement.metric.definition()?.plausible;
     let value = measurement.value();

@@ -23,8 +23,8 @@ pub(crate) struct Cycle {
 }
 
 impl Cycle {
-    /// A cycle of one line in a mapping with room for `bytes`, bound to `node` if given. If binding fails, the kernel
-    /// error is returned together with the cycle, whose memory is then on the node of the first touch.
+    /// A cycle of one line in a mapping with room for `bytes`, bound to `node` if given. If binding fails, the kernel's error is returned
+    /// together with the cycle; the cycle's memory is then on the node of the thread that first touches it.
     pub(crate) fn new(bytes: usize, page: Page, node: Option<u32>) -> io::Result<(Self, Option<io::Error>)> {
         let mapping = Mapping::new(bytes, page)?;
         let bound = node.and_then(|node| os::bind_to_node(&mapping, node).err());
@@ -67,7 +67,7 @@ impl Cycle {
 
     fn line(&self, index: usize) -> *mut *mut u8 {
         debug_assert!(index * LINE < self.mapping.len());
-        // SAFETY: indices are below `lines`, or the line being added, which `grow_to` keeps within the mapping.
+        // SAFETY: an index is either below `lines` or that of the line being added, which `grow_to` keeps within the mapping.
         unsafe { self.mapping.start().add(index * LINE).cast() }
     }
 
@@ -83,8 +83,8 @@ impl Cycle {
     }
 
     /// Reads each line once, in scattered order. This leaves the caches in the same state as one lap of chasing, but
-    /// with many loads in flight instead of one. (A sweep in address order does not: working sets around the size of
-    /// the last level were then up to 50 % slower.)
+    /// with many loads in flight instead of one. (After a sweep in address order, working sets of about the size of the last-level cache
+    /// were up to 50 % slower.)
     pub(crate) fn touch_scattered(&self) {
         // SAFETY: the first `lines` lines of the mapping were written when they joined the cycle.
         unsafe { cycle::touch_scattered(self.mapping.start(), self.lines) };

@@ -81,8 +81,8 @@ impl FillOrder {
     }
 }
 
-/// The orders that differ on this machine in their first N CPUs; at least one unless there are no CPUs. On one node
-/// without SMT, all orders are the same, and [`FillOrder::CoresFirst`] represents them.
+/// The orders that differ from each other on this machine; at least one unless there are no CPUs. On one node without SMT, all orders are
+/// the same, and [`FillOrder::CoresFirst`] represents them.
 pub fn distinct_orders(machine: &Machine, cpus: &CpuList) -> Vec<FillOrder> {
     let mut seen: Vec<Vec<u32>> = Vec::new();
     FILL_ORDERS
@@ -112,7 +112,7 @@ impl Step {
     }
 }
 
-/// The steps of these orders at `numbers` of CPUs, each set of CPUs once, in ascending order of size.
+/// The steps of these orders for the given `numbers` of CPUs. Each set of CPUs occurs once, and smaller sets come first.
 pub fn shared_steps(
     machine: &Machine,
     cpus: &CpuList,
@@ -136,10 +136,10 @@ pub fn shared_steps(
     steps
 }
 
-/// Numbers of CPUs at which to measure, ascending: 1, 2, 4, 8 …, all CPUs, and the boundaries: the largest number for
-/// which each core is used only once, or all CPUs are on one node, in one package or of the fastest kind; all siblings
-/// of the first core; and one CPU on every node. If `most` (at least 2) is given, only that many numbers are returned:
-/// the first and the last, then the boundaries, then the numbers that fill the widest gaps.
+/// Numbers of CPUs at which to measure, ascending: 1, 2, 4, 8 …, all CPUs, and the boundaries. A boundary is the largest number of CPUs
+/// that are all on different cores, on one node, in one package, of the fastest kind, or on the first core. The number of nodes is another
+/// boundary if that many CPUs cover every node. If `most` (at least 2) is given, at most that many numbers are returned: the first and the
+/// last, then the boundaries, then the numbers that fill the widest gaps.
 pub fn steps(order: FillOrder, machine: &Machine, cpus: &CpuList, most: Option<usize>) -> Vec<usize> {
     let positions = order.positions(machine, cpus);
     let all = positions.len();
@@ -153,7 +153,7 @@ pub fn steps(order: FillOrder, machine: &Machine, cpus: &CpuList, most: Option<u
         while_all(&|position| position.package == first.package),
         while_all(&|position| position.kind == first.kind),
         while_all(&|position| position.core == first.core),
-        // All cores of the first node, if their siblings follow directly.
+        // All cores of the first node, if their second siblings come next in the order.
         while_all(&|position| position.node == first.node && position.sibling == 0),
     ];
     let nodes: BTreeSet<usize> = positions.iter().map(|position| position.node).collect();
@@ -176,7 +176,7 @@ pub fn steps(order: FillOrder, machine: &Machine, cpus: &CpuList, most: Option<u
             let above = chosen.range(step..).next().copied().unwrap_or(all);
             (step as f64 / below as f64).min(above as f64 / step as f64)
         };
-        // The lowest of equal gaps: the first steps cost least and show most.
+        // If several numbers fill equally wide gaps, the lowest is chosen: the first steps cost least and show most.
         let best = (0..powers.len()).rev().max_by(|a, b| gain(powers[*a]).total_cmp(&gain(powers[*b])));
         let Some(best) = best else { break };
         chosen.insert(powers.remove(best));
@@ -205,7 +205,7 @@ fn positions(machine: &Machine, cpus: &CpuList) -> Vec<Position> {
         let package = cpu.and_then(|cpu| cpu.package).unwrap_or(0);
         (package, cpu.and_then(|cpu| cpu.node).unwrap_or(0))
     };
-    // Nodes package by package, and alternating: the first node of each package, then the second of each…
+    // Two orders of nodes: package by package, and alternating (the first node of each package, then the second of each…).
     let homes: BTreeSet<(u32, u32)> = cpus.iter().map(home).collect();
     let mut within: BTreeMap<u32, usize> = BTreeMap::new();
     let mut turns: Vec<(usize, (u32, u32))> = Vec::new();

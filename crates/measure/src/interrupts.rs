@@ -87,7 +87,7 @@ fn lines(text: &[u8], column: usize) -> impl Iterator<Item = (&[u8], u64, &[u8])
         if matches!(name, b"ERR:" | b"MIS:" | b"Err:") {
             return None;
         }
-        // The CPUs' columns are followed by the controller's name and further words, so only columns of digits count.
+        // The CPUs' columns are followed by the controller's name and further words, so only columns that consist of digits are used.
         let word = words.nth(column)?;
         let count = std::str::from_utf8(word).ok()?.parse::<u64>().ok()?;
         let rest = line.get(word.as_ptr() as usize - line.as_ptr() as usize + word.len()..)?;

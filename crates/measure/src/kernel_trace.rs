@@ -27,7 +27,8 @@ const EVENTS: [&str; 7] = [
     "irq/softirq_exit",
     "sched/sched_switch",
     "power/cpu_idle",
-    // Interrupts without a handler: timers, reschedules, calls (x86-64). On aarch64, these have a handler or are IPIs.
+    // Interrupts that have no handler on x86-64: timers, reschedules, function calls. On aarch64, these interrupts have a handler or are
+    // IPIs.
     "irq_vectors",
 ];
 
@@ -46,7 +47,7 @@ impl KernelTrace {
         let folder = mount.join(format!("{NAME}{}", std::process::id()));
         let path = CString::new(folder.as_os_str().as_bytes()).ok()?;
         // The guardian is started first, so that no instance is left behind.
-        // SAFETY: the work only makes system calls, on a string created before.
+        // SAFETY: the work only makes system calls, on a string that was created beforehand.
         let guardian = unsafe {
             Guardian::post_beside_threads(c"linespeed-trace", &[], |lifeline| {
                 // Removal fails while another process is reading the trace.
@@ -137,8 +138,9 @@ impl TraceEvents {
         Self(events)
     }
 
-    /// The threads that had the CPU during this time (ns of CLOCK_MONOTONIC), except for `own` threads, largest share first. Time without
-    /// an event was spent below the kernel; for a sleeping thread (`asleep`), this applies only until its timer expired.
+    /// What used the CPU during this time (ns of CLOCK_MONOTONIC), except for `own` threads; the largest share comes first. Time without an
+    /// event was spent below the kernel or, if the thread slept (`asleep`), in an idle state or because its timer was late; the time after
+    /// its wake-up is not counted.
     pub(crate) fn takers(&self, cpu: u32, time: Range<i64>, own: &HashSet<i32>, asleep: bool) -> Vec<Taker> {
         let Range { start: from, end: to } = time;
         let mut interrupts: Vec<Taker> = Vec::new();
@@ -172,7 +174,7 @@ impl TraceEvents {
                     (true, true) => TakerKind::Idle,
                     (true, false) => TakerKind::LateTimer,
                 };
-                // After the switch to it, the sleeping thread is awake.
+                // After the kernel has switched to the sleeping thread, its own time is not counted.
                 if holder.is_some() || !(asleep && runs) {
                     add(holder.unwrap_or_else(|| Taker::new(rest)), ns, 0);
                 }

@@ -153,8 +153,8 @@ pub fn run(
     Results { looks, long_gaps, measurements: context.measurements, coverage: context.coverage, interrupted }
 }
 
-/// The coverage line for a finished measurement, placed above the lines that it added; none if one of these describes
-/// the whole measurement. A limitation that was expected before the run is still reported.
+/// The coverage line for a finished measurement, placed above the lines that the measurement added; `None` if one of these already
+/// describes the entire measurement. A limitation that was expected before the run is still reported.
 fn own_line(name: &str, outlook: Coverage, left: &[Coverage]) -> Option<Coverage> {
     let reported = left.iter().any(|line| line.what.split(' ').next() == Some(name));
     let withheld = left.iter().any(|line| line.is_for(&IMPLAUSIBLE));

@@ -1,5 +1,5 @@
-//! Collects the longest gaps of busy loops and the latest wake-ups, with their causes: from the kernel's trace if there
-//! is one, otherwise from the increase in counts and run times around each.
+//! Collects the longest gaps of busy loops and the latest wake-ups, with their causes: from the kernel's trace if there is one, otherwise
+//! from the increase in counts and run times around each gap or wake-up.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
@@ -59,7 +59,7 @@ impl Longest {
         other.0.into_iter().for_each(|held| self.add(held));
     }
 
-    /// Adds their causes; for gaps during the trace, the trace shows the causes.
+    /// Adds the causes of the gaps: from the trace if there was one, otherwise from the counters.
     pub(crate) fn named(self, trace: Option<(&TraceEvents, &HashSet<i32>)>) -> Vec<LongGap> {
         let name = |held: Held| {
             let (witness, mut takers) = match trace {
@@ -76,7 +76,7 @@ impl Longest {
             };
             takers.truncate(TAKERS);
             let ns = (held.to - held.from) as f64;
-            // Run times are known since the last scan, which may be before the gap.
+            // Run times cover the time since the last scan, which may have been long before the gap.
             takers.iter_mut().for_each(|taker| taker.ns = taker.ns.map(|taken| taken.min(ns)));
             LongGap {
                 cpu: held.cpu,
@@ -155,8 +155,8 @@ fn threads() -> impl Iterator<Item = (i32, u64)> {
     })
 }
 
-/// Reads the number of system management interrupts of a CPU since boot: MSR_SMI_COUNT of Intel (SDM volume 4), which
-/// requires root and the module `msr`; `None` elsewhere.
+/// Reads the number of system management interrupts of a CPU since boot: MSR_SMI_COUNT on Intel CPUs (SDM volume 4). Reading it requires
+/// root and the module `msr`; `None` elsewhere.
 pub(crate) fn smi_count(root: &Root, cpu: u32) -> Option<u64> {
     Some(root.word_at(&format!("/dev/cpu/{cpu}/msr"), 0x34)? & u64::from(u32::MAX))
 }

@@ -21,7 +21,7 @@ pub struct Block {
     #[serde(skip)]
     pub work_p95: Option<f64>,
     /// Share of time that the kernel, its interrupts and other tasks steal from a thread that never sleeps, on the
-    /// worst CPU; absent if its cause is unknown.
+    /// worst CPU; absent if the cause of the stolen time is unknown.
     pub taken_by_os: Option<f64>,
     /// Like `taken_by_os`, but for time stolen below the kernel, by the hypervisor or the firmware.
     pub taken_below: Option<f64>,

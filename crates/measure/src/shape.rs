@@ -23,16 +23,16 @@ const ROUNDS: u64 = 50;
 const BLOCKS: u64 = 4;
 /// Warm-up rounds, until the line has arrived.
 const WARM_UP: u64 = 5;
-/// Time for which a side waits for the other, which may not be running: a hundred times the time that a pair takes.
+/// Time for which one side waits for the other side, which may not be running: a hundred times the time that a pair takes.
 const WAIT: Duration = Duration::from_micros(400);
-/// The maximum wait in all rounds together, if there are few rounds: each wait may then be longer, so that a late
-/// thread does not lose a pair.
+/// If there are few rounds, their waits may add up to this time: each wait may then exceed [`WAIT`], so that a late thread does not lose a
+/// pair.
 const WAIT_OF_ALL: Duration = Duration::from_millis(4);
 /// Maximum number of rounds of the tournament. With more CPUs, only a sample of the pairs is measured, with the same
 /// number of pairs for each CPU, followed by the suspicious pairs found in the sample.
 const MOST_ROUNDS: usize = 127;
-/// Maximum number of differences examined: the most frequent differences of CPU numbers between near pairs in a sample.
-/// The limit also applies to the CPUs in such pairs.
+/// Maximum number of differences examined: the most frequent differences between the two CPU numbers of near pairs in a sample. The second
+/// constant limits the number of CPUs in such pairs.
 const MOST_STEPS: usize = 3;
 const MOST_SUSPECTS: usize = 24;
 /// Suspicious pairs added to a sample, per CPU.
@@ -47,11 +47,11 @@ const NEAR_NS: f64 = 15.0;
 /// A hand-over below this share of the median may also be on the same core: by stores, one on an Ice Lake core takes 22 to 26 ns, between cores 43
 /// to 66 ns.
 const NEAR: f64 = 0.55;
-/// Pairs within this multiple of the minimum are also near.
+/// Such a hand-over must also be below this multiple of the fastest one.
 const AS_NEAR: f64 = 1.5;
 /// If there are only this many pairs, all are tested for a shared core.
 const FEW_PAIRS: usize = 6;
-/// Disjoint pairs are tested at the same time, at most this many times per placement check.
+/// Maximum number of tests for shared cores per placement check. Each test covers several disjoint pairs at the same time.
 const MOST_BATCHES: usize = 3;
 /// Time for which a loop runs by itself or together with the other loop: long compared with the time to read the clock,
 /// short compared with a hypervisor's time slice.
@@ -66,7 +66,7 @@ const NUMBERS: (u64, u64) = (100_003, 100_035);
 const MOST_COST: f64 = 0.015;
 /// Minimum time between two placement checks.
 pub(crate) const APART: Duration = Duration::from_millis(400);
-/// Minimum time between two placement checks while a machine in use is observed, and their maximum share of one CPU's time.
+/// Minimum time between two placement checks while a machine in use is observed, and maximum share of one CPU's time for these checks.
 const APART_BESIDE: Duration = Duration::from_secs(10);
 const MOST_BESIDE: f64 = 0.0004;
 /// CPUs with at least this utilization are not idle.
@@ -91,7 +91,7 @@ pub struct Looker {
     /// The planned duration of the run.
     planned: Duration,
     rounds: Vec<Round>,
-    /// The index of each pair, both among the pairs of the placement checks and among the lines.
+    /// The index of each pair, which applies both to the pairs of the placement checks and to `lines`.
     at: BTreeMap<(usize, usize), usize>,
     lines: Vec<Line>,
     /// The page from which all CPUs load, with a cycle through all its lines, if lines can be flushed.
@@ -169,7 +169,7 @@ impl Looker {
         self.looks.looks.push(look);
     }
 
-    /// Runs on these CPUs simultaneously.
+    /// Runs `work` on all of these CPUs at the same time.
     fn run<T: Send>(&self, cpus: &[u32], work: impl Fn(Member) -> T + Sync) -> Vec<Option<T>> {
         thread_group::run_after(LEAD + LEAD_EACH * cpus.len() as u32, cpus, work)
     }
@@ -246,7 +246,7 @@ impl Looker {
         let n = self.looks.cpus.len();
         self.lines.iter().for_each(|line| line.0.store(0, Ordering::Relaxed));
         let turn = AtomicUsize::new(0);
-        // The last CPU changes between rounds: if a CPU does not run, those after it have no result.
+        // The order of the CPUs changes from one placement check to the next: if a CPU does not run, the CPUs after it have no result.
         let first = self.len() % n;
         let wait = wait_of(rounds.len());
         let seen = self.run(&self.looks.cpus, |member| {

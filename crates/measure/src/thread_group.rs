@@ -43,7 +43,7 @@ pub(crate) fn run<T: Send>(cpus: &[u32], work: impl Fn(Member) -> T + Sync) -> V
     run_after(Duration::from_micros(3_000 + 60 * cpus.len() as u64), cpus, work)
 }
 
-/// Like [`run`], with this much time for all threads to start, during which they spin.
+/// Like [`run`], but allows the time `lead` for all threads to start. Threads that have started spin until then.
 pub(crate) fn run_after<T: Send>(
     lead: Duration,
     cpus: &[u32],

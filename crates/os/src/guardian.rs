@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 
 use crate::error::OsError;
 
-/// Sent to a guardian that is no longer needed.
+/// The number that tells a guardian that it is no longer needed.
 const DISMISSED: i32 = i32::MIN;
 
 /// A waiting guardian. If it is dropped without [`Guardian::dismiss`], it acts as if this process had ended.
@@ -109,8 +109,8 @@ impl Guardian {
                 unsafe { libc::_exit(0) }
             }
             pid => {
-                // The guardian closes inherited descriptors after it has set its name, so that it is not terminated as
-                // a regular process of the run.
+                // This process waits until the guardian has set its name and closed its inherited descriptors. Without its name, the
+                // guardian would be terminated like a regular process of the run.
                 drop(getting_ready);
                 let _ = ready.read(&mut [0]);
                 Ok(Self { lifeline, pid })
@@ -128,8 +128,8 @@ impl Guardian {
         tell(&self.lifeline, number);
     }
 
-    /// Returns a function that sends numbers to the guardian from elsewhere. Until the function is dropped, the
-    /// guardian does not notice that this process has ended.
+    /// Returns a function that sends numbers to the guardian and does not borrow this value. As long as this process has the function,
+    /// dropping this value does not notify the guardian.
     ///
     /// # Errors
     ///
@@ -189,7 +189,7 @@ fn detach(name: &CStr, watched: RawFd, keep: &[RawFd]) {
         }
     }
     let mut from = 3;
-    // The next descriptor that stays open, in ascending order; the range between adjacent descriptors is empty.
+    // `next` is the next descriptor that stays open; all descriptors before it are closed.
     while let Some(next) = keep.iter().copied().chain([watched]).filter(|fd| *fd >= from).min() {
         close_range(from, next - 1);
         from = next + 1;

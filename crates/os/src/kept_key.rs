@@ -33,8 +33,8 @@ pub const READABLE: Template = Template::new(
     "--redact: other users can read the pseudonym key: chmod 600 redaction.key in the state directory",
 );
 
-/// The key in a directory, or a new key stored there; if that is impossible, a key for this call only. The text is a
-/// warning, if any.
+/// The key in a directory, or a new key stored there; if that is impossible, a key for this call only. Also returns a warning if there is a
+/// problem with the key.
 ///
 /// # Errors
 ///

@@ -98,8 +98,8 @@ impl Mapping {
         Ok(Self { start: base, bytes, base, whole: bytes, page: Page::Huge, reserved: true })
     }
 
-    /// Allocates every page of a mapping of reserved huge pages, or fails. An unavailable page (the pool of the node is empty) would otherwise
-    /// kill the process when touched. Other mappings do not need this.
+    /// Allocates every page of a mapping of reserved huge pages, or fails. Otherwise, touching a page that is unavailable because the pool
+    /// of its node is empty would kill the process. Other mappings do not need this.
     pub fn secure(&self) -> io::Result<()> {
         if !self.reserved {
             return Ok(());
@@ -137,7 +137,7 @@ impl Mapping {
     pub fn touch(&self, bytes: usize) {
         let step = base_page() as usize;
         for offset in (0..bytes.min(self.bytes)).step_by(step) {
-            // SAFETY: the offset is within the mapping; volatile so that the write is not dropped.
+            // SAFETY: the offset is within the mapping. The write is volatile, so that the compiler does not remove it.
             unsafe { self.start.add(offset).write_volatile(1) };
         }
     }

@@ -13,7 +13,7 @@ const MPOL_BIND: libc::c_long = 2;
 /// `set_mempolicy` mode: pages are allocated alternately on the given nodes.
 const MPOL_INTERLEAVE: libc::c_long = 3;
 
-/// The mode of a memory policy: interleaved over the nodes, or only from the nodes.
+/// The mode of a memory policy: pages interleaved over the given nodes, or allocated only on the given nodes.
 pub(crate) fn policy_mode(interleave: bool) -> libc::c_int {
     (if interleave { MPOL_INTERLEAVE } else { MPOL_BIND }) as libc::c_int
 }

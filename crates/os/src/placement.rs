@@ -46,8 +46,8 @@ impl Placement {
             // The address is within the mapping and therefore valid; it is only queried, never read.
             .map(|offset| mapping.start().wrapping_add(from + offset).cast_const())
             .collect();
-        // Only pages outside the pool are read: pages of the pool are never temporarily unmapped, and reading a missing
-        // one may be fatal.
+        // Pages from the pool of reserved huge pages are not read: they are never temporarily unmapped, and reading a missing page may be
+        // fatal.
         let read = |page: *const u8| {
             if !mapping.reserved() {
                 // SAFETY: the address is within the readable mapping; an untouched page reads as 0.
@@ -68,7 +68,7 @@ impl Placement {
         }
     }
 
-    /// Whether the memory may be measured: placed correctly, or unknown (which the coverage must then report).
+    /// Whether the memory may be measured: its placement is correct, or unknown. In the latter case, the coverage must report this.
     pub fn acceptable(&self) -> bool {
         match self {
             Placement::Share { on_node, .. } => *on_node >= LEAST_SHARE,
@@ -91,8 +91,8 @@ impl Placement {
 /// The node of each page, from `ask`; pages without an answer are queried again after a `read`.
 ///
 /// NUMA balancing occasionally makes pages inaccessible, to detect which CPU reads them next, and moves some. Some kernels do not report
-/// the node of such a page, and none reports the node of a page that is being moved; after the next read, the node is reported again. Each
-/// time, a complete huge page is affected, which may be all the memory that a small part of an array has.
+/// the node of such a page, and none reports the node of a page that is being moved; after the next read, the node is reported again. This
+/// always affects a complete huge page, which may contain all the memory of a small part of an array.
 fn nodes_of(
     pages: &[*const u8],
     ask: impl Fn(&[*const u8]) -> io::Result<Vec<i32>>,

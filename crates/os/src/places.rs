@@ -1,4 +1,5 @@
-//! The user's directories for records and settings, from the environment, also under sudo.
+//! The user's directories for records and settings, determined from the environment. Under sudo, these are the directories of the user who
+//! ran sudo.
 
 use std::path::{Path, PathBuf};
 
@@ -20,8 +21,8 @@ fn home() -> Option<PathBuf> {
     Invoker::of_sudo().map(|invoker| invoker.home).or_else(|| absolute("HOME"))
 }
 
-/// The directory for records. If root (without sudo) specifies a directory that other users may change, root's own
-/// directory is used instead. `None` if the environment specifies none.
+/// The directory for records. If root's environment (without sudo) specifies a directory that other users may change, root's own directory
+/// is used instead. `None` if the environment specifies no directory.
 pub fn state_folder() -> Option<PathBuf> {
     let named = named_state_folder()?;
     let exposed = is_root() && Invoker::of_sudo().is_none() && others_may_change(&named);

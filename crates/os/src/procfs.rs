@@ -38,7 +38,7 @@ pub struct Stat {
     pub threads: u64,
     /// The start time, in ticks since boot. PID and start time together identify a process uniquely.
     pub started: u64,
-    /// The CPU on which it last ran.
+    /// The CPU on which the process last ran.
     pub cpu: Option<u32>,
     /// The scheduling policy (sched(7)).
     pub policy: u64,
@@ -55,7 +55,8 @@ impl Stat {
         Self::read_file(&format!("/proc/{pid}/stat"))
     }
 
-    /// Like [`Self::read`], with only the first thread's CPU time: the kernel needs a millisecond to sum 15,000 threads.
+    /// Like [`Self::read`], but only with the CPU time of the first thread: the kernel needs a millisecond to sum the CPU times of 15,000
+    /// threads.
     pub fn read_first_thread(pid: i32) -> Option<Self> {
         Self::read_file(&format!("/proc/{pid}/task/{pid}/stat"))
     }
@@ -94,7 +95,7 @@ impl Stat {
         POLICIES.get(usize::try_from(self.policy).ok()?).copied().filter(|name| !name.is_empty())
     }
 
-    /// CPU time of all its threads, ticks.
+    /// CPU time of all threads of the process, ticks.
     pub fn all_ticks(&self) -> u64 {
         self.ticks.0.saturating_add(self.ticks.1)
     }
@@ -108,8 +109,8 @@ impl Stat {
         (seconds(self.ticks.0, user), seconds(self.ticks.1, system))
     }
 
-    /// Whether all its threads have ended. The state field describes only the first thread, and other threads can
-    /// outlive that thread.
+    /// Whether all threads of the process have ended. The state field describes only the first thread, and other threads can outlive that
+    /// thread.
     pub fn has_ended(&self) -> bool {
         self.state == 'X' || self.state == 'Z' && self.threads <= 1
     }
@@ -122,7 +123,7 @@ pub fn schedstat(text: &str) -> Option<(u64, u64, u64)> {
     Some((numbers.next()??, numbers.next()??, numbers.next().flatten().unwrap_or(0)))
 }
 
-/// Ticks of one CPU, or of all, in /proc/stat (proc_stat(5)).
+/// Ticks of one CPU, or of all CPUs, in /proc/stat (proc_stat(5)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTicks {
     /// Ticks in user mode, including nice and guest time.

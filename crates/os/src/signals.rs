@@ -41,7 +41,8 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, _: *mut libc::c_vo
     }
     // SAFETY: the kernel passes its own siginfo; kill only takes integers and is async-signal-safe.
     unsafe {
-        // A terminal also signals the command. When it closes, however, it first signals the leader of the session.
+        // Signals from a terminal also reach the command, so they are not forwarded. SIGHUP is forwarded anyway: when a terminal closes, it
+        // first signals only the leader of the session.
         let from_terminal = !info.is_null() && (*info).si_code == libc::SI_KERNEL;
         if !from_terminal || signal == libc::SIGHUP {
             libc::kill(command, signal);
@@ -56,7 +57,7 @@ fn is_repeated() -> bool {
     let last = LAST.load(Ordering::Relaxed);
     let is_repeated = last != 0 && now.saturating_sub(last) < ONE_MOMENT;
     if !is_repeated {
-        // Repetitions do not update the time, so a key held for longer than that counts as a second signal.
+        // Repetitions do not update the time, so holding down Ctrl-C for longer than [`ONE_MOMENT`] counts as a second signal.
         LAST.store(now, Ordering::Relaxed);
     }
     is_repeated

@@ -22,8 +22,8 @@ pub fn wants_colors(file: &impl IsTerminal) -> bool {
     file.is_terminal() && var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && !is_dumb()
 }
 
-/// Whether UTF-8 may be written, according to the locale variables in the order of setlocale(3). If none is set, UTF-8
-/// is used except on terminals.
+/// Whether UTF-8 may be written, according to the locale variables in the order of setlocale(3). If none is set, UTF-8 is used. On a dumb
+/// terminal, UTF-8 is never used.
 pub fn knows_utf8(file: &impl IsTerminal) -> bool {
     if is_dumb() && file.is_terminal() {
         return false;
@@ -57,8 +57,8 @@ pub struct Redrawn {
 }
 
 impl Redrawn {
-    /// What to write to `file` for this text: on a terminal, as many lines as fit; otherwise, the complete text,
-    /// preceded by an empty line.
+    /// The output to write to `file` for this text: on a terminal, as many lines as fit; otherwise, the complete text, separated from the
+    /// previous text by an empty line.
     pub fn over(&mut self, text: &str, file: &(impl IsTerminal + AsFd)) -> String {
         let before = self.lines;
         if !file.is_terminal() || is_dumb() {

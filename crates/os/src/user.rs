@@ -20,10 +20,11 @@ pub fn is_ours(owner: u32) -> bool {
     [0, effective_user()].contains(&owner)
 }
 
-/// Whether anyone other than root and this user may change the file at a path, because a directory or link in the path
-/// belongs to another user or is writable by everyone.
+/// Whether anyone other than root and this user may change the file at a path, because the file, a directory or a link in the path belongs
+/// to another user or is writable by other users.
 pub fn others_may_change(path: &Path) -> bool {
-    // In a user namespace, root has only the permissions of the user who created the namespace, and most owners have no UID there.
+    // The check is omitted in a user namespace: root has only the permissions of the user who created the namespace, and most owners have
+    // no UID there.
     let users = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
     if !users.is_empty() && !users.split_whitespace().eq(["0", "0", "4294967295"]) {
         return false;
@@ -67,7 +68,7 @@ impl Invoker {
     }
 }
 
-/// While this exists, files are created as another user.
+/// While this value exists, this thread creates files as another user.
 pub struct Assumed(());
 
 impl Drop for Assumed {

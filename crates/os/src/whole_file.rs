@@ -26,7 +26,7 @@ pub struct CannotWrite {
     pub saved: Option<PathBuf>,
 }
 
-/// Writes files. The program's own directory is created if it is missing, and belongs to the user who ran sudo.
+/// Writes files. The program's own directory is created if it is missing; under sudo, it belongs to the user who ran sudo.
 #[derive(Debug, Default)]
 pub struct Writer {
     /// The program's own directory.
@@ -84,8 +84,8 @@ impl Writer {
     }
 
     /// Writes a new measurement and returns its path: `path`, replacing an existing file if the user `named` it. If the
-    /// path is no longer writable, the measurement is saved in the temporary directory. This function then still
-    /// returns an error, because users would not look for the measurement there, but nothing is lost.
+    /// path is no longer writable, the measurement is saved in the temporary directory. In this case, nothing is lost, but this function
+    /// returns an error, because users would not look for the measurement there.
     pub fn write_or_rescue(&self, path: &Path, named: bool, text: &str) -> Result<PathBuf, CannotWrite> {
         let written = if named {
             self.write(path, text).map(|()| path.to_owned())
@@ -178,7 +178,7 @@ impl Writer {
         ))
     }
 
-    /// A temporary file in `folder`; `waits` until it is on disk.
+    /// A temporary file in `folder` that contains `text`. If `waits` is set, this function waits until the file is on disk.
     fn staged(&self, folder: &Path, text: &str, waits: bool) -> std::io::Result<tempfile::NamedTempFile> {
         self.have(folder)?;
         let mut file = temporary(folder)?;
@@ -191,7 +191,7 @@ impl Writer {
     }
 }
 
-/// An unused name similar to `path`, so that messages before writing contain the right name.
+/// An unused name similar to `path`, so that messages printed before the file is written contain the right name.
 pub fn free_name(path: &Path) -> PathBuf {
     let mut names =
         (1..1000).map(|number| if number == 1 { path.to_owned() } else { numbered(path, number) });
@@ -254,7 +254,7 @@ fn numbered(path: &Path, number: u32) -> PathBuf {
     path.with_file_name(format!("{stem}-{number}{ending}"))
 }
 
-/// The target of a symbolic link, which is replaced as in a shell redirection.
+/// The target of a symbolic link: as in a shell redirection, the target is replaced instead of the link.
 fn behind_links(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
     // The kernel follows at most 40 links.

@@ -62,7 +62,7 @@ fn measurement(row: &LayerPasses) -> Measurement {
         values.sort_by(f64::total_cmp);
         record::statistics::median_of_sorted(&values)
     };
-    // Whole cycles are precise enough, because a slice has tens of millions of cycles.
+    // The values are rounded to complete cycles, which is precise enough because a slice has tens of millions of cycles.
     let portions: Vec<u64> = all.iter().map(|pass| cycles(pass).round() as u64).collect();
     measurement = measurement
         .with_detail(detail::PORTIONS, portions)
@@ -105,7 +105,7 @@ fn rate(all: &[&Pass], count: Count) -> Option<f64> {
             seconds += pass.seconds;
         }
     }
-    // Rounded to four decimals: counts over a few seconds are not more precise than that.
+    // The rate is rounded to four decimals, because counts over a few seconds are not more precise.
     (seconds > 0.0).then(|| (events / seconds * 1e4).round() / 1e4)
 }
 

@@ -18,8 +18,8 @@ use wire::{Kind, Orders};
 /// The path at which the kernel starts the program of an initramfs.
 const INIT: &str = "/init";
 
-/// The file systems to mount: type, directory, and whether the directory must be created. The first file system
-/// contains the instructions.
+/// The file systems to mount: type, directory, and whether the directory must be created. The first file system is mounted first, because
+/// it contains the kernel command line with the instructions.
 const MOUNTS: [(&str, &str, bool); 6] = [
     ("proc", "/proc", false),
     ("sysfs", "/sys", false),
@@ -178,7 +178,7 @@ impl Channel {
             let mut options = OpenOptions::new();
             let port = options.read(true).write(true).custom_flags(libc::O_NOCTTY).open(path)?;
             let mut settings = tcgetattr(&port)?;
-            // Otherwise each line end would be written as two bytes.
+            // Without raw mode, each line end would be written as two bytes.
             settings.make_raw();
             settings.set_speed(115_200)?;
             tcsetattr(&port, OptionalActions::Now, &settings)?;

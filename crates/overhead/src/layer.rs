@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 
 /// The layer that repeats the user program; any difference from the first run is noise.
 pub const AGAIN: &str = "user again";
-/// The prefix of the names of a guest's layers.
+/// The prefix of the names of guest layers.
 const GUEST: &str = "guest";
 /// The layer that runs the user program with real-time priority.
 pub const REAL_TIME: &str = "user real-time";
 
-/// The offset of an address in its 4 KiB page, because 4 KiB is the smallest page size of any machine.
+/// The offset of an address in its page. The page size is assumed to be 4 KiB, the smallest page size of any machine.
 pub fn page_offset(address: u64) -> u16 {
     (address % 4096) as u16
 }
@@ -25,8 +25,8 @@ pub struct Pass {
     pub primes: u64,
     /// The duration, seconds, measured with the invariant counter ([`crate::Ticks`]) that all layers use.
     pub seconds: f64,
-    /// The core's clock, Hz: the mean of two readings with dependent adds on the same CPU, right before and right after
-    /// the slice.
+    /// The core's clock, Hz: the mean of two readings, taken on the same CPU right before and right after the slice. A
+    /// reading times a chain of dependent adds.
     pub clock: f64,
     /// The difference between these two readings, relative to their mean.
     pub clock_moved: f64,
@@ -34,10 +34,10 @@ pub struct Pass {
     pub crc: u32,
     /// The routine's offset in its page.
     pub page_offset: u16,
-    /// The CPU at the start. A guest's CPU number is unrelated to that of the host.
+    /// The CPU at the start of the slice. A guest's CPU numbers are unrelated to those of the host.
     #[serde(skip)]
     pub cpu_from: Option<u32>,
-    /// The CPU at the end.
+    /// The CPU at the end of the slice.
     #[serde(skip)]
     pub cpu_to: Option<u32>,
     /// Events that disturbed the slice.

@@ -24,7 +24,7 @@ type Order<S> = Box<dyn FnOnce(&mut S) + Send>;
 pub(crate) struct LayerThread<S> {
     orders: Option<Sender<Order<S>>>,
     thread: Option<JoinHandle<()>>,
-    /// The reason why the thread has stopped working.
+    /// The reason why the thread does no further work.
     over: Option<Unavailable>,
 }
 
@@ -89,7 +89,7 @@ impl<S: 'static> LayerThread<S> {
         let order: Order<S> = Box::new(move |own| {
             let _ = sender.send(work(own));
         });
-        // If the thread has ended, the order is dropped together with the channel for the answer.
+        // If the thread has ended, the requested work is dropped together with the channel for the answer.
         if let Some(orders) = &self.orders {
             let _ = orders.send(order);
         }

@@ -9,8 +9,8 @@ use measure::tasks::migrations;
 use measure::watch;
 use os::procfs::USER_HZ;
 
-/// Duration of one clock reading, seconds. It is long compared with a counter reading (30 ns) but short compared with a
-/// timer tick.
+/// Duration of one reading of the core's clock, seconds. It is long compared with a reading of the cycle counter (30
+/// ns) but short compared with a timer tick.
 const LOOK: f64 = 100e-6;
 /// Number of readings. The fastest reading counts, so that an interruption does not look like a slow clock.
 const LOOKS: usize = 4;
@@ -100,7 +100,7 @@ impl Observer {
         }
     }
 
-    /// The core's current clock, Hz: the fastest of some readings.
+    /// The core's current clock, Hz: the fastest of several readings.
     fn clock(&self) -> f64 {
         let operations = u64::from(chain::ADD.work.operations);
         // A first, rough reading only determines the number of iterations.
@@ -142,8 +142,8 @@ fn between(before: Now, after: Now, cpu_from: Option<u32>, cpu_to: Option<u32>) 
     let moved = u64::from(cpu_from.is_some() && cpu_to.is_some() && cpu_from != cpu_to);
     let migrations = match migrations {
         Some(counted) => Some(counted.max(moved)),
-        // Without the scheduler's count, it is unknown whether a thread that is on the same CPU ran on another CPU in
-        // between.
+        // Without the scheduler's count, it is unknown whether a thread that was on the same CPU at both readings ran
+        // on another CPU in between.
         None => (moved > 0).then_some(moved),
     };
     // A CPU's counts mean little for a thread that ran on another CPU part of the time.

@@ -65,7 +65,7 @@ struct Runner {
     /// Number of primes in each slice, as found in the first pass.
     known: Vec<u64>,
     current: Vec<Pass>,
-    /// The reason why the layer has stopped.
+    /// The reason why the layer runs no further slices.
     failure: Option<Unavailable>,
 }
 
@@ -151,7 +151,7 @@ impl Effort {
     }
 }
 
-/// The error that a layer did not do the same work as the others. In this case, no result of the run may be shown.
+/// The error if a layer did not do the same work as the others. No result of such a run may be shown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{layer} {did}")]
 pub struct Mismatch {
@@ -187,8 +187,8 @@ impl Runner {
         )))
     }
 
-    /// Runs a slice, unless a previous one failed. Returns `false` if a signal was received, which also ends a layer's
-    /// work.
+    /// Runs a slice, unless a previous one failed. Returns `false` if a signal was received; a signal also ends the
+    /// layer's work.
     fn take_turn(&mut self, range: &Range<u64>, part: usize, stop: &Stop) -> Result<bool, Mismatch> {
         if stop.signal().is_some() {
             return Ok(false);

@@ -114,8 +114,8 @@ pub fn run(request: &Request, hear: &mut dyn FnMut(Event)) -> Result<Outcome, Mi
         if let Guests::Whole { kernel, module } = request.guests {
             hear(Event::BootingGuest);
             let build = request.build_for_guest.then_some(Source::Build);
-            // QEMU is started by this thread, which outlives it, because QEMU ends together with the thread that
-            // started it.
+            // This thread starts QEMU: QEMU is killed when the thread that started it ends, and this thread lives
+            // longer than QEMU is needed.
             layers.extend(whole_guest::boot_layers(&WholeGuest {
                 kernel,
                 module: module.map(Source::File).or(build),
@@ -143,7 +143,7 @@ pub fn run(request: &Request, hear: &mut dyn FnMut(Event)) -> Result<Outcome, Mi
 }
 
 impl Outcome {
-    /// Adds the CPU time of the kernel module's threads, which belong to no process, to that of this process.
+    /// Adds the CPU time of the kernel module's threads to the CPU time of this process. These threads belong to no process.
     pub fn add_thread_time(&self, after: &mut Snapshot) {
         if let Some(own) = &mut after.own_cpu_seconds {
             // Rounded to two decimals, like the kernel's counts.
@@ -210,8 +210,8 @@ fn find_second_cpu(request: &Request) -> Result<u32, (u32, Unavailable)> {
     })
 }
 
-/// The coverage entry for kernel layers that were not requested, with their requirements. A kernel without module
-/// support is reported only on request.
+/// The coverage entry for kernel layers that were not requested, with the requirements of these layers. A kernel
+/// without module support is reported only on request.
 fn kernel_not_asked_for() -> Coverage {
     let why = kernel_module::find_missing_support(Path::new("/")).unwrap_or_else(|| {
         text!("not requested; --kernel loads a kernel module and requires root")

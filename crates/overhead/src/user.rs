@@ -10,7 +10,7 @@ use super::layer_thread::LayerThread;
 use super::{Layer, LayerName, Observer, Pass, Ticks, Unavailable, crc32, page_offset};
 use os::pin::Pinned;
 
-/// The lowest real-time priority, which is above every ordinary task.
+/// The lowest real-time priority; it takes precedence over every ordinary task.
 const PRIORITY: i32 = 1;
 
 /// How a user program is run.

@@ -105,7 +105,8 @@ fn write_change(
         return Ok(WriteOutcome::Set);
     }
     if !change.syntax.are_equal(&now, &change.old) {
-        // A value that was not requested must not remain. If it does, it must still be restored.
+        // The kernel stored a value that was not requested, so the old value is written back. If this fails, no refusal
+        // is recorded, so that the value is restored at the end.
         let _ = files.write(&change.path, &change.old);
         if !change.read_current(files).is_ok_and(|now| change.syntax.are_equal(&now, &change.old)) {
             return Ok(WriteOutcome::NotKept(now));

@@ -1,4 +1,4 @@
-//! Changes one value in one file to a steadier one.
+//! Changes one value in one file to a steadier value.
 
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +40,7 @@ impl Change {
         Ok((!syntax.are_equal(&change.old, new)).then_some(change))
     }
 
-    /// A value that must keep its current value although another change may affect it.
+    /// Watches a file that is not to be changed but that another change may affect: the new value is the current one.
     pub fn watch(files: &dyn Files, knob: &str, path: &str, syntax: ValueSyntax) -> Option<Self> {
         let old = syntax.parse(&files.read(path).ok()?)?;
         Some(Self { knob: knob.to_owned(), path: path.to_owned(), syntax, new: old.clone(), old })

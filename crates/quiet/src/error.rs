@@ -21,7 +21,7 @@ pub enum Error {
     #[error("the knobs are in use by {}: {}", .0, .0.way_out())]
     Held(Holder),
     /// This option is unavailable until the session of a parent process has ended.
-    #[error("this runs under process {pid}, which restores its knobs when it exits; use {option} after that")]
+    #[error("process {pid} runs this command and restores its knobs at its end; use {option} after that")]
     Nested {
         /// The PID of the parent process.
         pid: u32,

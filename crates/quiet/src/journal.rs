@@ -109,7 +109,7 @@ impl Journal {
         let path = folder.join(JOURNAL);
         let text = line(header).map_err(|error| Error::System(path.clone(), error))?;
         if path.symlink_metadata().is_ok_and(|there| there.is_file() && there.len() == 0) {
-            // A journal is renamed into place when it is complete. If it is empty, nothing was ever set.
+            // A journal gets its name only when its header is complete. If the file is empty, nothing was ever set.
             let _ = std::fs::remove_file(&path);
         }
         if path.symlink_metadata().is_ok() {
@@ -184,7 +184,8 @@ impl Journal {
         write_new(folder, &self.path, &text).map(drop).map_err(system)
     }
 
-    /// The written text. A copy with only the header assumes that every changed value was being written.
+    /// The text in memory. A handle without steps adds a step for every change, as if each value were being written,
+    /// because it does not know which values were written.
     fn remembered(&self) -> io::Result<Vec<u8>> {
         let mut text = self.text.clone();
         if self.without_steps
@@ -241,7 +242,7 @@ impl Journal {
         std::fs::remove_file(&self.path).map_err(|error| Error::System(self.path.clone(), error))
     }
 
-    /// Whether the file at the journal's path is the open file, or whether that cannot be determined.
+    /// Whether the file at the journal's path is the open file; `true` if this cannot be determined.
     fn is_at_its_path(&self) -> bool {
         match (self.file.metadata(), self.path.symlink_metadata()) {
             (Ok(own), Ok(there)) => (own.dev(), own.ino()) == (there.dev(), there.ino()),

@@ -67,7 +67,7 @@ pub(crate) fn describe_unset<'a>(
     plan.not_set.iter().map(one(false)).chain(plan.advice.iter().map(one(true)))
 }
 
-/// Values written by an earlier session that still apply.
+/// Values that an earlier session wrote and that are still in effect.
 pub(crate) fn find_standing(changes: &[Change], files: &dyn Files) -> Vec<KnobOutcome> {
     let stands = |change: &&Change| {
         change.read_current(files).is_ok_and(|now| change.syntax.are_equal(&now, &change.new))

@@ -1,10 +1,10 @@
 //! Reads, sets and restores the knobs that make a machine steady for measurements.
 //!
-//! Nothing here measures. `value_syntax` handles the formats of values; [`files`] reads and writes files under any
-//! root; a [`change`] replaces one value; [`journal`] records old values on disk; [`apply`] writes and restores values.
-//! [`process_settings`] have the lifetime of a process; a [`compound_change`] consists of more than a value. [`audit`]
-//! inspects all [`knobs`]; a [`tuning_plan`] lists the planned changes; and a [`session`] takes the lock, sets the
-//! values and restores them.
+//! This crate does not measure anything. `value_syntax` handles the formats of values; [`files`] reads and writes files
+//! under any root; a [`change`] replaces one value; [`journal`] records old values on disk; [`apply`] writes and
+//! restores values. [`process_settings`] have the lifetime of a process; a [`compound_change`] consists of more than a
+//! value. [`audit`] inspects all [`knobs`]; a [`tuning_plan`] lists the planned changes; and a [`session`] takes the
+//! lock, sets the values and restores them.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 #![warn(unreachable_pub)]

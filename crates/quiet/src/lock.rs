@@ -26,8 +26,8 @@ impl Lock {
         Self::take_within(A_LOOK, folder, command)
     }
 
-    /// Waits at most this long for the lock. Even a process that only checks for the holder briefly takes the lock
-    /// (shared).
+    /// Waits at most this long for the lock. Even a process that only checks for a holder takes the lock (shared) for a
+    /// moment.
     fn take_within(patience: Duration, folder: &Path, command: &str) -> Result<Self, Error> {
         let path = folder.join(LOCK);
         let system = |error: io::Error| Error::Directory(DirectoryError::Unwritable(path.clone(), error));

@@ -17,7 +17,7 @@ pub(crate) const LOCK: &str = "quiet.lock";
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 /// The pause between two checks whether restoring has ended.
 const BETWEEN: Duration = Duration::from_millis(10);
-/// Maximum nesting depth of processes. The limit ends the search even if PIDs change in the meantime.
+/// Maximum number of ancestors to search. The limit ends the search even if PIDs are reused in the meantime.
 const MOST_NESTED: usize = 10_000;
 
 /// The holder of the lock.

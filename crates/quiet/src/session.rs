@@ -42,8 +42,8 @@ pub struct Request {
 pub struct Session {
     journal: Journal,
     guardian: Option<Guardian>,
-    /// File descriptors reserved for restoring, so that it works even if the process has reached its limit on open
-    /// files.
+    /// File descriptors reserved for restoring, so that restoring works even if the process has reached its limit on
+    /// open files.
     spare: Vec<File>,
     folder: PathBuf,
     _lock: Lock,

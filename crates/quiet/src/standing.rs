@@ -151,12 +151,12 @@ impl Standing {
     }
 }
 
-/// Describes the owner of the settings, when they were made, and how to restore them.
+/// Describes who made the settings and when, and how to revert them.
 impl fmt::Display for Standing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let roots = self.is_roots;
         match (&self.left, &self.holder) {
-            (Err(why), _) => return write!(f, "Root may have set knobs: {why}"),
+            (Err(why), _) => return write!(f, "It is unknown whether root has set knobs: {why}"),
             (Ok(Leftover::OtherBoot(contents)), None) => return f.write_str(&contents.of_another_boot()),
             (Ok(Leftover::Nothing), None) => return f.write_str("linespeed has set no knobs"),
             (_, Some(holder)) => {
@@ -188,8 +188,8 @@ pub fn describe_leftover(folder: &Path, boot: &str) -> Result<Option<String>, Er
 /// Handles knobs that were set by a parent process or by an earlier `--apply`. In this case, a further session changes
 /// nothing on the machine and applies only the settings of its command.
 impl Standing {
-    /// The existing settings during a session with this purpose; `None` if there are none. It is an error if an
-    /// unrelated process holds the lock, or if a parent process holds it and this session should persist.
+    /// The settings of another session that remain in effect during a session with this purpose; `None` if there are none. It is an error
+    /// if an unrelated process holds the lock, or if a parent process holds it and this session should persist.
     pub(crate) fn beside(folder: &Path, boot: &str, purpose: Purpose) -> Result<Option<Self>, Error> {
         let found = Self::look(folder, boot);
         if let Some(holder) = &found.holder {

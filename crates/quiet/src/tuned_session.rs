@@ -245,7 +245,7 @@ impl TunedSession {
         }
     }
 
-    /// Adds a remark about a set knob.
+    /// Adds a remark about a knob of this session.
     pub fn note(&mut self, knob: &str, note: Text) {
         let done = |outcome: &&mut KnobOutcome| outcome.knob == knob && outcome.is_done();
         if let Some(outcome) = self.outcomes.iter_mut().find(done) {

@@ -177,8 +177,8 @@ pub fn prepare_context<'a>(
     purpose: Purpose,
 ) -> Result<KnobContext<'a>, Error> {
     let mut wanted = cpus.cloned();
-    // If all CPUs are to be measured, none of them can be kept quiet. The measurement itself reports CPUs that it
-    // cannot measure.
+    // If all CPUs are to be measured, none of them can be kept quiet. CPUs that cannot be measured are reported by the
+    // measurement itself.
     if purpose == Purpose::Measuring {
         let online = root.cpu_list("/sys/devices/system/cpu/online").unwrap_or_default();
         wanted = wanted.filter(|cpus| cpus.is_subset(&online) && !online.is_subset(cpus));

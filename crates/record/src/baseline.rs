@@ -83,7 +83,7 @@ impl Baseline {
         text.filter(|text| Self::is_in(text)).map(|text| Self::from_json(&text)).transpose()
     }
 
-    /// Reads a baseline from JSON text. The record of each class is read in the same way as by [`Record::from_json`].
+    /// Reads a baseline from JSON text. It reads the record of each class like [`Record::from_json`].
     ///
     /// # Errors
     ///

@@ -92,7 +92,7 @@ pub enum HeldBy {
     /// The processor's own temperature.
     #[strum(to_string = "heat")]
     Heat,
-    /// The limit on the average temperature that the firmware sets.
+    /// The firmware's limit on the average temperature.
     #[strum(to_string = "average temperature limit")]
     AverageHeat,
     /// The voltage regulator's temperature.

@@ -48,16 +48,16 @@ pub struct Perf {
     pub runs: Option<u64>,
 }
 
-/// Programs that run another program: their names, and their options that take a separate word.
+/// Programs that run another program: their names, and their options whose value is a separate word.
 const WRAPPERS: &str = include_str!("wrappers.txt");
 
-/// Options of `perf stat` that take a separate word.
+/// Options of `perf stat` whose value is a separate word.
 const PERF_VALUES: &str = "\
     -e --event -r --repeat -x --field-separator -I --interval-print -C --cpu -p --pid -t --tid -o \
     --output -G --cgroup -M --metrics -D --delay --timeout --interval-count --filter --pre --post \
     --log-fd -b --bpf-prog --td-level";
 
-/// The maximum number of wrappers that are removed from before the program.
+/// The maximum number of wrappers before the program; further wrappers are not removed.
 const MOST_WRAPPERS: usize = 32;
 /// Commands that only prepare the next command.
 const PREPARES: &[&str] =
@@ -87,8 +87,8 @@ impl CommandLine {
         command
     }
 
-    /// The command line that precedes an output, if it runs one of these programs, possibly in a loop, and may thus have
-    /// produced the output.
+    /// The command line that precedes a tool's output, if it runs one of these programs, possibly in a loop, and may thus have produced the
+    /// output.
     pub fn above(command: Option<&str>, programs: &[&str]) -> Self {
         let line = command.map(Self::read).unwrap_or_default();
         if programs.contains(&line.program()) { line } else { Self::default() }

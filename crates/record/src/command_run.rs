@@ -25,7 +25,7 @@ pub enum RunEnd {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Looks {
-    /// Samples of a thread.
+    /// Number of samples.
     pub all: u64,
     /// Number of samples in which all threads were waiting.
     pub idle: u64,
@@ -33,15 +33,15 @@ pub struct Looks {
     pub active: u64,
     /// Maximum number of simultaneously active threads; 0 if unknown.
     pub most_active: u64,
-    /// Number of waiting threads whose cause of waiting could not be read, summed over the samples.
+    /// Number of waiting threads whose reason for waiting could not be read, summed over the samples.
     pub unread: u64,
 }
 
-/// The threads that waited for the same cause, summed over the samples.
+/// The threads that waited for the same reason, summed over the samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Waits {
-    /// Number of threads that waited for this cause.
+    /// Number of threads that waited for this reason.
     pub threads: u64,
     /// Number of these threads that had run on a CPU since the previous sample. Such threads wait repeatedly, not once
     /// for a long time.
@@ -68,7 +68,7 @@ pub struct LockWaits {
     pub stuck: u64,
 }
 
-/// The causes for which threads waited, over all samples, whether or not other threads ran.
+/// The reasons why threads waited, over all samples, whether or not other threads ran.
 pub type ThreadWaits = BTreeMap<String, Waits>;
 
 /// A changed condition whose effect shows which resource the command depends on.
@@ -161,14 +161,14 @@ pub struct Ceilings {
     /// The latency curve: load latency by working-set size.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub curve: Vec<CurvePoint>,
-    /// The memory probe's latency under increasing load, unloaded first.
+    /// The memory probe's latency under increasing load; the first point is without load.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub probe: Vec<ProbePoint>,
     /// The day on which each value was measured, by the value's field name in this struct; for a workload's IPC, the
     /// name is `ipc.` followed by the workload.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub days: BTreeMap<String, String>,
-    /// The record file that contains each value.
+    /// The record file that contains each value, by the same names.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub records: BTreeMap<String, String>,
 }
@@ -221,5 +221,5 @@ impl Ceilings {
     }
 }
 
-/// The causes for which threads waited off-CPU, and the number of samples with each cause.
+/// The reasons why threads waited off-CPU, and the number of samples with each reason.
 pub type Waiting = BTreeMap<String, u64>;

@@ -45,7 +45,7 @@ pub struct Comparison {
     pub refused: Vec<Refusal>,
     /// The differences that explain the results, one entry per result and subject.
     pub explanations: Vec<Explanation>,
-    /// The modelled effect on each subject if it had the best setting of another subject.
+    /// The modelled effect on each subject of adopting another subject's best setting.
     pub what_if: Vec<WhatIf>,
     /// The subjects ordered by each result, best first; only for three or more subjects.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -169,7 +169,7 @@ impl Row {
     }
 }
 
-/// The hardware unit by whose number a throughput is divided.
+/// A kind of hardware unit; a throughput can be divided by the number of such units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Per {
@@ -260,7 +260,7 @@ pub struct Refusal {
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Explanation {
-    /// The result in words.
+    /// The explained result, in words.
     pub result: Text,
     /// The subject, by index.
     pub subject: usize,
@@ -271,8 +271,8 @@ pub struct Explanation {
     pub unreliable: bool,
     /// The answer in a sentence or two.
     pub says: Text,
-    /// Whether the speed ratio is the product of the causes and the unexplained remainder; otherwise, the causes are independent of
-    /// each other.
+    /// Whether the speed ratio is the product of the factors of all causes and of the unexplained remainder; otherwise, the causes are
+    /// independent of each other.
     pub adds_up: bool,
     /// The causes, sorted by size of effect: first the causes that slow down the slower subject, then the others.
     pub causes: Vec<Cause>,
@@ -331,7 +331,7 @@ pub struct Claim {
     /// The stable code of `claim`; empty in comparisons written by version 0.1.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub code: String,
-    /// Whether the results support it.
+    /// Whether the results support the explanation.
     pub support: Support,
     /// The reason with its numbers, in one sentence.
     pub why: Text,
@@ -377,7 +377,7 @@ impl Support {
     }
 }
 
-/// The effect on a subject of another subject's best setting; this effect is always modelled.
+/// The effect that another subject's best setting would have on this subject; this effect is always modelled.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WhatIf {
     /// The subject, by index.

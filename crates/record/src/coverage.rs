@@ -161,7 +161,7 @@ impl Coverage {
     /// The topic of all counted events of a command or, if preceded by the name of a measurement, of that measurement.
     pub const COUNTERS: &str = "counters";
 
-    /// The name of a measurement's counters: `workloads counters`.
+    /// The topic of all counted events of a measurement: `workloads counters`.
     pub fn counters_of(measurement: &str) -> String {
         format!("{measurement} {}", Self::COUNTERS)
     }

@@ -7,7 +7,7 @@ use crate::{Coverage, Measurement, Text, text};
 /// to buckets.
 const ROUNDED: f64 = 1.1;
 
-/// A unit of work that stands for any unit of work.
+/// The unit in a metric's definition that stands for any unit of work.
 const ANY_WORK: &str = "work/s";
 
 /// Removes results that no run or import could have written, and returns a coverage entry for each. An edited or

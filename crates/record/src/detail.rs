@@ -190,7 +190,7 @@ details! {
     BY_COPY_HIGH: f64 = "by_copy_high";
     /// The lower end of the 95 % interval of `by_copy`.
     BY_COPY_LOW: f64 = "by_copy_low";
-    /// Where block sizes that a tool does not print were taken from.
+    /// The source of block sizes that a tool does not print.
     BYTES_FROM: str = "bytes_from";
     /// The best earlier results of this machine.
     CEILINGS: Ceilings = "ceilings";
@@ -278,9 +278,9 @@ details! {
     LOADAVG: str = "loadavg";
     /// The CPUs that loaded the memory.
     LOADERS: str = "loaders";
-    /// Number of times the threads of a command were sampled.
+    /// How many samples of a command's threads were taken, and what they showed.
     LOOKS: Looks = "looks";
-    /// An upper bound of a command's peak resident set size, bytes.
+    /// An upper bound on a command's peak resident set size, bytes.
     MAX_RSS_BELOW_BYTES: u64 = "max_rss_below_bytes";
     /// A command's peak resident set size, bytes.
     MAX_RSS_BYTES: u64 = "max_rss_bytes";
@@ -407,7 +407,7 @@ details! {
     VOLUNTARY_SWITCHES_PER_S: f64 = "voluntary_switches_per_s";
     /// The causes that blocked a command while none of its threads ran, and the number of samples with each cause.
     WAITING: Waiting = "waiting";
-    /// The causes for which threads of a command waited, whether or not other threads ran.
+    /// The reasons why threads of a command waited, whether or not other threads ran.
     WAITS: ThreadWaits = "waits";
     /// Observed time, s.
     WATCHED_SECONDS: f64 = "watched_seconds";

@@ -230,7 +230,7 @@ pub struct Layer {
     pub interval: Option<(f64, f64)>,
     /// Standard deviation of the passes divided by their mean; included because published tables use it.
     pub variation: Option<f64>,
-    /// How much more time this layer's passes took in total than those of the fastest layer (0.12 is 12 %).
+    /// How much longer this layer's passes took in total than those of the fastest layer (0.12 is 12 %).
     pub over: f64,
     /// The interval of `over`, from the slices that both layers ran alternately; the confidence level is 95 % for all
     /// steps together.
@@ -253,14 +253,14 @@ pub struct Layer {
 pub struct Overhead {
     /// The fastest layer, with which the others are compared.
     pub line_speed: String,
-    /// The difference between a layer and itself, which is noise.
+    /// The difference between two runs of the same layer, which is noise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor: Option<Verdict>,
     /// The noise in words.
     pub floor_says: Text,
     /// The steps, each with the cost of the difference between two layers.
     pub steps: Vec<LayerStep>,
-    /// The conclusions of a published comparison of layers, and whether these results support them.
+    /// The conclusions of a published comparison of layers, and whether this machine's results support them.
     pub claims: Vec<Claim>,
 }
 
@@ -361,9 +361,10 @@ pub struct Resource {
     pub family_ceilings: Option<(f64, f64)>,
     /// Published results of similar machines; absent if there are none.
     pub typical: Option<Typical>,
-    /// Comparison with the published results; absent if there are none for a known machine.
+    /// Comparison with the published results; absent if none are known for this resource although the processor is
+    /// known, or if the delivered value is unreliable.
     pub position: Option<Position>,
-    /// A related fact that is not a loss: the default timer slack of wake-ups, the share of CPU time used by others.
+    /// A related fact that is not a loss, for example the default timer slack of wake-ups or the share of CPU time used by other processes.
     pub beside: Option<Text>,
 }
 

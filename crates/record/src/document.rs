@@ -84,7 +84,7 @@ pub enum Ended {
     /// The run completed everything requested.
     #[default]
     Complete,
-    /// A signal ended it early; the record contains the results up to that point.
+    /// A signal ended the run early; the record contains the results up to that point.
     Interrupted {
         /// The signal's number.
         signal: i32,
@@ -139,14 +139,14 @@ impl Record {
             Some(b'[') => return Err(ReadError::NotARecord(Misfit::List)),
             Some(_) => {}
         }
-        // For a record imported from other tools' output, this estimate is twice the actual size (61 MB for 40,000
+        // This estimate is twice the memory that a record imported from other tools' output needs (61 MB for 40,000
         // results), which leaves memory for tables and rendering.
         let needed = memory_of(text)?;
         if needed > room {
             return Err(ReadError::NoRoom { needed, room });
         }
         let record: Self = serde_json::from_slice(text).map_err(|error| {
-            // A record in another format can fail to parse at any point; its version number then identifies the format.
+            // Parsing a record in another format can fail anywhere; its version number then shows that the format is the cause.
             match serde_json::from_slice(text).map(|head: Head| head.schema) {
                 Ok(None) => ReadError::NotARecord(Misfit::NoSchema),
                 Ok(Some(version)) if version > SCHEMA_VERSION => ReadError::Newer(version),
@@ -278,7 +278,7 @@ pub enum Misfit {
     /// The document has no schema number.
     #[error("it has no \"schema\" number")]
     NoSchema,
-    /// A list of CPUs is longer than the machine has CPUs.
+    /// A list of CPUs has more entries than the machine has CPUs.
     #[error("a list has {listed} CPUs, but the machine has {present}")]
     TooManyCpus {
         /// CPUs in the list.
@@ -286,7 +286,7 @@ pub enum Misfit {
         /// CPUs of the machine.
         present: usize,
     },
-    /// A list is longer than on any machine.
+    /// A list is longer than it could be on any machine.
     #[error("its list {:?} has more than {} items", .0.name, thousands(.0.most as f64))]
     LongList(LongList),
     /// A field is missing or has another type; the text is the parser's message.

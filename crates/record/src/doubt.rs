@@ -66,19 +66,19 @@ impl From<Doubt> for Written {
 pub struct Noise {
     /// The extent: `too noisy: the median is known only to ±12 %`.
     pub extent: String,
-    /// The cause that the marks show, or a statement that they show none.
+    /// The known causes, or a statement that there is no visible cause.
     pub cause: String,
     /// Whether a cause is known.
     pub is_explained: bool,
 }
 
 impl Doubt {
-    /// A doubt because the interval or the scatter is too wide.
+    /// A doubt because the interval is too wide or the scatter too large.
     pub fn too_noisy(extent: Text) -> Self {
         Self(crate::text!(NOISE, extent))
     }
 
-    /// Like [`Self::too_noisy`], with the causes that the marks show, or a statement that they show none.
+    /// Like [`Self::too_noisy`], with the known causes, or a statement that there is no visible cause.
     pub fn too_noisy_for(extent: Text, causes: Vec<Text>) -> Self {
         Self(if causes.is_empty() {
             crate::text!(NOISE_UNEXPLAINED, extent, cause = Text::from(NO_CAUSE))

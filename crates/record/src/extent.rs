@@ -19,7 +19,7 @@ const OBJECT: u64 = 320;
 const LIST: u64 = 64;
 const VALUE: u64 = 48;
 
-/// A list that is longer than possible on any machine.
+/// A list that is longer than it could be on any machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LongList {
     /// The list's name; empty for a list within a list.

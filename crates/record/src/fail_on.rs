@@ -9,7 +9,7 @@ use crate::metrics;
 /// One condition for failure.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FailOn {
-    /// Fails on a finding at or above this level.
+    /// Fails on a finding of at least this severity.
     Finding(Severity),
     /// Fails if these metrics lose at least this share of speed; an empty list means all metrics.
     Slower(f64, Vec<String>),
@@ -52,7 +52,7 @@ impl FailOn {
         levels.min()
     }
 
-    /// The terms of the gate in these conditions; `None` if they contain none.
+    /// The terms of the gate that these conditions specify; `None` if they specify no gate.
     ///
     /// # Errors
     ///

@@ -44,7 +44,7 @@ pub enum Relevance {
 pub struct Finding {
     /// The rule's name, which never changes: `timer-slack`.
     pub rule: String,
-    /// How severe it is.
+    /// How severe the finding is.
     pub severity: Severity,
     /// The finding, in one line.
     pub what: Text,
@@ -166,13 +166,13 @@ pub enum Confidence {
 }
 
 impl Confidence {
-    /// The word for it in text and JSON.
+    /// The word in text and JSON.
     pub fn word(self) -> &'static str {
         self.into()
     }
 }
 
-/// A rule not applied because data is missing.
+/// A rule that could not be applied because data is missing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NotLookedFor {
     /// The rule's name.

@@ -20,7 +20,7 @@ pub const FLEET_VERSION: u32 = 1;
 pub enum Family {
     /// The core clock, single-threaded work and the caches of a core.
     Core,
-    /// The slowest CPU relative to the other CPUs of its machine.
+    /// The speed of a machine's slowest CPU relative to the machine's other CPUs.
     SlowestCpu,
     /// Throughput of all CPUs together.
     AllCpus,
@@ -130,8 +130,8 @@ pub struct Class {
     pub name: String,
     /// The facts shared by the machines.
     pub facts: Vec<FactValue>,
-    /// The fact that explains why similar machines form classes of different speed, with this class's value; absent if
-    /// they do not.
+    /// If similar machines form several classes of different speed: how this class differs from the others. Absent
+    /// otherwise.
     pub camp: Option<Camp>,
     /// Number of machines.
     pub machines: u32,
@@ -152,15 +152,15 @@ pub struct Class {
     pub varying: Vec<Varying>,
     /// Results that drifted during the collection; the drift is removed before machines are compared.
     pub drifts: Vec<Drift>,
-    /// Results that divide these machines into two groups that no fact explains; no machine is reported as slow because
-    /// of them.
+    /// Results that divide these machines into two groups, where no fact explains the division; no machine is reported
+    /// as slow because of them.
     pub two_valued: Vec<Text>,
     /// One entry per machine. The rows are not in the JSON; `--csv` prints every result.
     #[serde(skip)]
     pub rows: Vec<MachineRow>,
 }
 
-/// Why similar machines form two classes.
+/// A camp: one of several groups of similar machines that differ in speed.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Camp {
     /// The facts that distinguish the camps, with this camp's values; empty if no fact distinguishes them.
@@ -180,7 +180,7 @@ pub struct Varying {
     pub from: String,
     /// The fact's values, each with its number of machines, most frequent first.
     pub values: Vec<(String, u32)>,
-    /// The machine that differs if all others agree.
+    /// The machine with a different value, if all other machines have the same value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub only: Option<String>,
 }
@@ -218,7 +218,7 @@ pub struct MachineCell {
     pub interval: Option<(f64, f64)>,
     /// The machine's speed relative to the class median: below 1, it is slower.
     pub speed: f64,
-    /// Distance below the class's median speed, in units of the class's scale (spread).
+    /// How far the machine is below the class's median speed, in units of the class's spread.
     pub z: f64,
 }
 
@@ -240,7 +240,7 @@ pub struct Slow {
     pub figures: Vec<SlowFigure>,
     /// Possible causes, most likely first.
     pub causes: Vec<FleetCause>,
-    /// What explains the difference from the machine that represents its class, according to `linespeed compare`.
+    /// The explanations of `linespeed compare` for the difference from the machine that represents the class.
     pub explained: Vec<Text>,
     /// The number of earlier collections in which the machine was also slow, and the number of earlier collections that
     /// included it.

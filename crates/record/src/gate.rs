@@ -19,11 +19,11 @@ pub struct Terms {
     pub metrics: Vec<String>,
     /// Whether a loss of at least the bound counts as a failure.
     pub slower: bool,
-    /// Whether an inconclusive result fails.
+    /// Whether an inconclusive result counts as a failure.
     pub noisy: bool,
 }
 
-/// A comparison checked against its terms.
+/// A comparison checked against the terms of the gate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Gate {
     /// The terms.

@@ -152,9 +152,9 @@ impl Glossary {
     }
 }
 
-/// The entry of `names` nearest to `name`: at most a quarter of its letters (but at least one) may differ. `None` if no
-/// entry is that close, or if `name` has at most three letters, because one different letter then makes a different
-/// word.
+/// The entry of `names` nearest to `name`: up to a quarter of its letters may differ, or one letter if that is more.
+/// `None` if no entry is that close, if `name` is too long, or if it has at most three letters, because one different
+/// letter then makes a different word.
 pub fn find_nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // A name longer than any existing one is not a typing error, and the time for computing the distance grows
     // quadratically.

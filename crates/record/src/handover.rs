@@ -3,8 +3,8 @@
 
 use crate::{Label, Measurement, Text, text};
 
-/// How a CPU waits for the line and acquires it. The first method is used by other tools' published results, and is the basis of reports
-/// and plans.
+/// How a CPU waits for the line and acquires it. Other tools' published results were measured with the first method; reports and plans are
+/// based on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Handover {
     /// The CPU repeats a compare-and-swap until it succeeds, like a spin lock.
@@ -25,7 +25,7 @@ impl Handover {
         }
     }
 
-    /// The displayed text, which follows a comma.
+    /// The method as displayed after a comma.
     pub fn says(self) -> Text {
         match self {
             Self::Cas => text!("by compare-and-swap"),

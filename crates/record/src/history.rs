@@ -12,7 +12,7 @@ use crate::{Better, JsonSchema, Template, Text};
 /// The version of the history format.
 pub const HISTORY_VERSION: u32 = 1;
 
-/// The name of the line that shows a headline.
+/// The template for the name of a line that shows a headline.
 pub const HEADLINE: Template = Template::new("history-headline", "{name}");
 
 /// The records of a machine in chronological order, and how its results developed.

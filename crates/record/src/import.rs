@@ -15,7 +15,7 @@ pub const PUBLISHED_FIGURES: &str = "published figures";
 pub struct Origin {
     /// The tool: `lscpu`, `perf stat`, `cyclictest`, `openssl speed`; `published figures` for a table in an article.
     pub tool: String,
-    /// The text: a file's name, `standard input`, `reference:kunpeng-920-4826`.
+    /// The name of the text: a file name, `standard input`, `reference:kunpeng-920-4826`.
     pub text: String,
     /// The line number in that text, counted from 1.
     pub line: u64,

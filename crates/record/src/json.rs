@@ -43,7 +43,7 @@ fn escape(text: String) -> String {
 
 /// Number of levels written on separate lines. In a record, these levels are its parts, their lists, and the keys of
 /// each item. Labels, a summary, samples, a CPU or a finding each take one line; otherwise, half of the text would be
-/// blanks.
+/// indentation.
 const LINES: usize = 3;
 
 /// Indents by two blanks per level, down to [`LINES`]; deeper values stay on one line.

@@ -17,7 +17,7 @@ pub enum Label {
     BytesCounted,
     /// A category of top-down analysis: `retiring`.
     Category,
-    /// What used the CPU: `os`, `below`.
+    /// What used the CPU: `os`, or `below` for the hypervisor or the firmware.
     Cause,
     /// Number of simultaneous pointer chases.
     Chains,
@@ -29,7 +29,7 @@ pub enum Label {
     Corrected,
     /// A logical CPU, by its number.
     Cpu,
-    /// Several CPUs, as a list or a number.
+    /// Several CPUs: a list of CPUs, or only their number.
     Cpus,
     /// The event of a counter, by its name in perf.
     Event,
@@ -99,7 +99,7 @@ impl Label {
     }
 }
 
-/// A workload's display name, which distinguishes the workload from the triad of `memory.bandwidth`.
+/// The display name of a workload: the workload `triad` must not be confused with the triad of `memory.bandwidth`.
 pub fn name_workload(name: &str) -> &str {
     if name == "triad" { "triad (regular stores)" } else { name }
 }

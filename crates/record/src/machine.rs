@@ -67,7 +67,7 @@ pub struct System {
     pub board: Option<String>,
 }
 
-/// Numbers of components. Packages, dies, clusters and cores are counted by their online CPUs.
+/// Numbers of components. Packages, dies, clusters and cores without an online CPU are not counted.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -301,8 +301,8 @@ impl Machine {
         self.virtualization.hypervisor.as_deref().is_some_and(|name| name != "none")
     }
 
-    /// Whether the caches of this level belong to the host and are shared with other guests. In a guest, this is the
-    /// last level if it is L3 or higher; L1 and L2 caches are private to a core.
+    /// Whether the caches of this level belong to the host and are shared with other guests. In a guest, this applies
+    /// to the last-level cache if it is L3 or higher; L1 and L2 caches are private to a core.
     pub fn has_hosts_cache(&self, level: u32) -> bool {
         self.is_virtual() && level >= 3 && level == self.last_level()
     }

@@ -14,7 +14,7 @@ use crate::label::Label;
 use crate::metrics::{Better, Metric, Statistic};
 use crate::statistics::Summary;
 
-/// A value of a label: a number, a word or a switch.
+/// A value of a label: a number, a word, or a switch (true or false).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, strum::Display, JsonSchema)]
 #[schemars(!try_from)]
 #[serde(untagged, try_from = "Value")]

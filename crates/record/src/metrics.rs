@@ -103,7 +103,7 @@ impl Metric {
 
 impl From<&str> for Metric {
     fn from(name: &str) -> Self {
-        // Records contain few other names, so each is stored once and kept for the lifetime of the program.
+        // Records contain few unknown names, so each is stored once and never freed.
         static OTHERS: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
         Self(find(name).map(|known| known.name).unwrap_or_else(|| {
             let mut others = OTHERS.lock().unwrap_or_else(PoisonError::into_inner);

@@ -8,7 +8,7 @@ use crate::JsonSchema;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RunMode {
-    /// Runs for seconds; the results are less precise.
+    /// Runs for a few seconds; the results are less precise.
     Quick,
     /// The default.
     Normal,

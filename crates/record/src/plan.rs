@@ -27,7 +27,7 @@ pub struct Plan {
     pub siblings: Option<Siblings>,
     /// The expected gain, one entry per kind of program, modelled from the measurements.
     pub gains: Vec<Gain>,
-    /// The level below the nodes, if nodes have several last-level caches.
+    /// The last-level caches within each node, if nodes have several.
     pub caches: Option<CacheDomains>,
     /// Other settings: memory, huge pages, interrupts.
     pub advice: Vec<Advice>,
@@ -36,7 +36,7 @@ pub struct Plan {
     pub snippets: Vec<Snippet>,
     /// Omissions and weaknesses of the plan, one sentence each.
     pub cautions: Vec<Text>,
-    /// Unknown facts and how to find them out, one sentence each.
+    /// Unknown facts; one sentence each, which also states how to determine the fact.
     pub unknown: Vec<Text>,
     /// The record given to `linespeed plan`; absent for this machine.
     pub record: Option<String>,
@@ -74,7 +74,7 @@ pub enum Policy {
     /// The kernel's default: each page is allocated on the node of the CPU that first touches it.
     #[default]
     Default,
-    /// Memory is allocated only on these nodes, on the nearest first.
+    /// Memory is allocated only on these nodes, nearest node first.
     Bind,
     /// Pages are allocated alternately on these nodes.
     Interleave,
@@ -183,7 +183,7 @@ pub struct Verification {
     pub unbound: Vec<f64>,
     /// Throughput with the plan relative to unbound runs, one value per round.
     pub ratio: Summary,
-    /// The gain of the layout: the share of time that unbound runs lose (if `slower`, that the layout loses).
+    /// The gain of the layout: the share of run time that unbound runs lose; if `slower` is set, the share that the layout loses.
     pub verdict: Option<Verdict>,
     /// Whether the layout made the command slower.
     pub slower: bool,

@@ -103,7 +103,7 @@ impl Pseudonyms {
         pseudonym
     }
 
-    /// The pseudonym of a file: for a record, the pseudonym of its host with its time; for any other file, a pseudonym
+    /// The pseudonym of a file: for a record, the pseudonym of its host and the record's time; for any other file, a pseudonym
     /// of its own.
     pub fn file(&mut self, path: &Path) -> PathBuf {
         let (stem, ending) = (path.file_stem().unwrap_or_default().to_string_lossy(), path.extension());
@@ -214,7 +214,7 @@ impl Pseudonyms {
 
     /// A sentence without names.
     pub fn sentence(&mut self, text: &str) -> String {
-        // Words that look like names.
+        // Words that look like names are replaced even if no field contains them.
         for word in text.split(|c: char| !c.is_alphanumeric() && !"_./:@%+~=-".contains(c)) {
             for part in word.trim_end_matches(['.', ':', ',']).split('=') {
                 match part {
@@ -328,7 +328,7 @@ impl Pseudonyms {
     }
 
     fn redacted_value(&mut self, mut value: Value, at: &str) -> Value {
-        // First the fields that contain only a name, then the texts that quote names.
+        // Fields that contain only a name are replaced first, then texts that quote names.
         walk(&mut value, &mut at.to_owned(), &mut |text, holds| self.name(text, holds));
         walk(&mut value, &mut at.to_owned(), &mut |text, holds| self.quote(text, holds));
         value

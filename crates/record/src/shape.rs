@@ -118,21 +118,21 @@ pub struct Shape {
     /// Core-to-core latencies that depend on the placement of their CPUs, with the results and shares by placement.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub core_to_core: Vec<Text>,
-    /// Whether the CPUs stay where they are.
+    /// Whether the CPUs stay in place from check to check.
     pub motion: Motion,
-    /// Changes of cores or domains from one check to the next.
+    /// How often the state differed from that of the previous conclusive check.
     pub changes: u32,
     /// Pairs that shared a core in at least one check, most frequent first.
     pub shared_cores: Vec<SharedCore>,
-    /// Checks in which CPUs shared a core although Linux reports separate cores.
+    /// The share of checks in which CPUs shared a core although Linux reports separate cores.
     pub sharing: Option<Share>,
     /// As `sharing`, but only for checks made immediately after all CPUs were busy.
     pub sharing_busy: Option<Share>,
-    /// CPUs that Linux reports as siblings but that did not slow each other down.
+    /// Pairs of CPUs that Linux reports as siblings but that did not slow each other down.
     pub siblings_not_confirmed: Vec<(u32, u32)>,
-    /// Checks in which the CPUs were in several domains that Linux does not report.
+    /// The share of checks in which the CPUs were in several domains that Linux does not report.
     pub split: Option<Share>,
-    /// Whether loads from the same page have two different latencies, like local and remote memory.
+    /// The two latencies of loads from the same page, like those of local and remote memory; absent if there is only one latency.
     pub memory: Option<TwoDistances>,
     /// How Linux's topology compares with the placement checks.
     pub topology: Topology,
@@ -146,13 +146,13 @@ impl Shape {
         Self { looked_at: Some(started.to_owned()), ..self }
     }
 
-    /// Whether some of these CPUs, which shared a core, are on separate cores according to Linux.
+    /// Whether these CPUs, which shared a core, include CPUs that are on separate cores according to Linux.
     pub fn hides(&self, core: &CpuList) -> bool {
         let inside = |one: &&SharedCore| core.contains(one.pair.0) && core.contains(one.pair.1);
         self.shared_cores.iter().filter(inside).any(|one| !one.shown)
     }
 
-    /// How many cores these CPUs used: each number of cores with the number of checks that found it, fewest cores
+    /// How many cores these CPUs used: each number of cores, with the number of checks in which it occurred, fewest cores
     /// first.
     pub fn cores_of(&self, cpus: &CpuList) -> BTreeMap<usize, usize> {
         let mut counts = BTreeMap::new();
@@ -180,11 +180,11 @@ pub struct Distance {
     pub low_ns: f64,
     /// The highest latency, ns.
     pub high_ns: f64,
-    /// The share of this class among all pairs in all checks.
+    /// The share of pairs that are in this class, over all pairs and checks.
     pub share: f64,
 }
 
-/// Whether the CPUs stay where they are.
+/// Whether the CPUs stay in place from check to check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Motion {
@@ -215,7 +215,7 @@ pub struct TwoDistances {
     pub near_ns: f64,
     /// Median latency of a load by a far CPU, ns.
     pub far_ns: f64,
-    /// The share of loads made by far CPUs.
+    /// The share of the loads by far CPUs.
     pub far: Share,
 }
 
@@ -243,8 +243,8 @@ pub struct ShapeState {
     /// CPUs that shared a core, one list per core.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cores: Vec<CpuList>,
-    /// For each bound between classes of distances, nearest first: the CPUs closer to each other than the bound, one
-    /// list per domain. Bounds at which a CPU moved during the check are omitted.
+    /// For each boundary between two classes of distances, nearest first: the CPUs closer to each other than the boundary, one
+    /// list per domain. A boundary is omitted if a CPU moved during the check, so that the times fit no domains.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub domains: Vec<Vec<CpuList>>,
     /// CPUs far from the memory of the page used by the checks.

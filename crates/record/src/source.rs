@@ -26,7 +26,7 @@ pub struct Source {
 pub fn tell_apart(sources: &mut [Source]) {
     let hosts: Vec<Option<String>> =
         sources.iter().map(|source| host_of(&source.name).map(str::to_owned)).collect();
-    // The host counts even for a record that has another name.
+    // Records with another display name are also counted for their host.
     let of_file = |source: &Source| {
         let stem = Path::new(&source.from).file_stem().unwrap_or_default().to_string_lossy().into_owned();
         host_of(&stem).map_or_else(|| source.name.clone(), str::to_owned)

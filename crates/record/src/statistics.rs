@@ -103,7 +103,7 @@ pub fn median_of_sorted(sorted: &[f64]) -> f64 {
     }
 }
 
-/// The percentile of values in ascending order by the nearest-rank method, `share` being its rank from 0 to 1; 0 if
+/// The percentile of values in ascending order by the nearest-rank method; `share` is 0.99 for the 99th percentile. 0 if
 /// there are no values.
 pub fn percentile_of_sorted(sorted: &[f64], share: f64) -> f64 {
     if sorted.is_empty() {
@@ -125,7 +125,7 @@ pub fn median_interval(sorted: &[f64]) -> Option<(f64, f64)> {
 const MANY: usize = 1000;
 
 /// The largest r (from 0) for which the interval from the r-th lowest to the r-th highest of n samples encloses the
-/// median with sufficient probability; `None` if there is none. The probability is 95 % for this many intervals
+/// median with sufficient probability; `None` if there is none. The probability is 95 % for all `intervals`
 /// together (Bonferroni), computed from a binomial distribution with p = ½, which is exact for samples of any
 /// distribution.
 pub(crate) fn interval_rank(n: usize, intervals: usize) -> Option<usize> {

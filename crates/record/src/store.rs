@@ -118,7 +118,7 @@ pub fn of_machine<'a, W: FnMut(&Entry) -> bool>(
     mut wanted: W,
 ) -> impl Iterator<Item = (PathBuf, Record)> + use<'a, W> {
     let (mut files, _) = of_host(folders, &names);
-    // User-chosen names contain no time, so these files come last.
+    // Files with user-chosen names come last, because these names contain no time.
     let own = files.iter().take_while(|path| host_of(&stem(path)).is_none()).count();
     files.rotate_left(own);
     let records = files.into_iter().take(MOST_PASSED_OVER).filter_map(move |path| {
@@ -252,7 +252,8 @@ pub fn find(folders: &[PathBuf], name: &str) -> Option<PathBuf> {
     found.or_else(|| folders.iter().filter(|_| plain).find_map(named))
 }
 
-/// Whether a name can be used as a label: it must not be a path, an option or a word with another meaning.
+/// Whether a name can be used as a label: it consists of letters, digits and `-_.+@`, and does not begin with `-` or `.`, so it is neither
+/// a path nor an option.
 pub fn is_label(name: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || "-_.+@".contains(c);
     !name.is_empty() && name.chars().all(plain) && !name.starts_with(['-', '.'])

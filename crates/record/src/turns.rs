@@ -44,8 +44,8 @@ pub struct AgainstFirst {
     pub ratio: f64,
     /// The interval of the ratio, at 95 % confidence for all commands together; absent if there are too few rounds.
     pub interval: Option<(f64, f64)>,
-    /// The verdict on the difference; `costs` is the additional time of the first command compared with this one (negative if it is
-    /// shorter), as a share of the first command's time.
+    /// The verdict on the difference; `costs` is the time of the first command minus the time of this command, as a share of the first
+    /// command's time.
     pub verdict: Verdict,
     /// Whether this command is the slower of the two; absent if no difference is resolved.
     pub slower: Option<bool>,

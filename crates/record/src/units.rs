@@ -53,7 +53,7 @@ pub fn thousands(value: f64) -> String {
 /// Significant digits of a value of unknown precision.
 const DIGITS: usize = 3;
 
-/// The number of digits that the interval of a value justifies, at least two; three without an interval. The last digit
+/// The number of digits that the interval of a value justifies: two or three, and three without an interval. The last digit
 /// varies within the interval.
 pub fn digits_within(value: f64, interval: Option<(f64, f64)>) -> usize {
     let half = interval.map_or(0.0, |(low, high)| (high - low).abs() / 2.0);

@@ -28,7 +28,7 @@ pub struct Watch {
     pub of: String,
     /// Number of intervals.
     pub intervals: u64,
-    /// Maximum number of intervals in a moment: 1, doubled each time there were too many moments.
+    /// Maximum number of intervals in a moment. It starts at 1 and is doubled each time there are too many moments.
     pub merged: u64,
     /// The total time of each verdict over all intervals, longest first.
     pub verdicts: Vec<Held>,
@@ -43,8 +43,8 @@ pub struct Watch {
     pub threads: Vec<Thread>,
     /// The ceilings on which the verdicts are based.
     pub ceilings: Ceilings,
-    /// Latency that the memory probe measured at the start, ns; present only if no record contained the latency without
-    /// load.
+    /// Latency that the memory probe measured at the start of the recording, ns; present only if no saved record contained the
+    /// latency without load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calibrated_ns: Option<f64>,
 }
@@ -116,7 +116,7 @@ impl Watch {
         merge::add_threads(&mut self.threads, &interval.threads, MOST_SUMMED);
         let mut interval = interval.clone();
         interval.processes.truncate(MOST_OF_A_MOMENT);
-        // The sums include the processes of these threads; past states of single threads are not needed.
+        // The sums over the recording include these threads; a moment does not need the states of single threads.
         interval.threads.clear();
         let said = bound.map(|bound| Said { at, seconds: interval.seconds, says: bound.says.clone() });
         self.take(Moment { at, intervals: 1, verdicts, said, interval });

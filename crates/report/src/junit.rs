@@ -9,8 +9,8 @@ use record::gate::{Gate, Held, Outcome};
 
 use crate::contents::gate::reason;
 
-/// One suite per record or command, which `suite` names from its number, with one test per result. A test fails if the gate fails the
-/// result, and is skipped if the result is too noisy for a decision.
+/// One suite per record or command, with one test per result; `suite` returns the name of the suite with a given number. A test fails if
+/// the gate fails the result, and is skipped if the result is too noisy for a decision.
 pub fn report(gate: &Gate, suite: impl Fn(usize) -> String) -> String {
     let subjects: BTreeSet<usize> = gate.held.iter().map(|held| held.subject).collect();
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");

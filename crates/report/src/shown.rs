@@ -5,8 +5,8 @@ use std::fmt;
 
 use record::Measurement;
 
-/// Results that are shown, or counted in a sentence that shows where to find them. Each is identified by its address, so this is only
-/// valid for one unchanged record.
+/// Results that are shown, or counted in a sentence that points to them. Each result is identified by its address in memory, so the
+/// set is valid only while the record is unchanged.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(crate) struct Shown(HashSet<usize>);
 

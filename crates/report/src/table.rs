@@ -59,9 +59,9 @@ pub struct Table {
     references: Vec<Vec<usize>>,
     /// The meaning of the mark after a result; by default [`MARKED`].
     marked_because: Option<String>,
-    /// Events during samples of the table's results.
+    /// Events that occurred during samples of the table's results.
     marked: BTreeSet<Mark>,
-    /// The notes of the row under construction.
+    /// The notes for the next row.
     pending: Vec<usize>,
 }
 
@@ -159,8 +159,8 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// The finished table: without empty columns, and with the note numbers at the end of each row, so that they do not misalign
-    /// values.
+    /// The finished table: without empty columns, and with the note numbers at the end of each row, where they do not affect the
+    /// alignment of values.
     pub fn finished(mut self) -> Self {
         self.single_samples();
         if let Some(meaning) = self.meaning_of_mark() {

@@ -64,7 +64,7 @@ pub fn width(text: &str) -> usize {
     if is_plain(text) {
         return text.len();
     }
-    // The larger of two ways to count, because terminals differ on combining sequences.
+    // The larger of two counts, because terminals differ in the width of combining sequences.
     text.width().max(text.chars().map(|c| c.width().unwrap_or(1)).sum())
 }
 

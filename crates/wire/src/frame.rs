@@ -7,7 +7,7 @@ const MAGIC: [u8; 4] = [0xff, b'L', b'S', b'1'];
 const HEAD: usize = 4 + 1 + 4 + 4;
 /// Length of the checksum after the payload.
 const TAIL: usize = 4;
-/// Maximum bytes per frame: a corrupt length loses at most this much of the stream.
+/// Maximum bytes per frame: if a length is corrupt, at most this much of the stream is lost.
 pub const LARGEST: usize = 4096;
 
 /// The contents of a frame.
@@ -119,7 +119,7 @@ impl Reader {
 
 enum Read {
     Frame(Frame, usize),
-    /// The bytes may become a frame.
+    /// More bytes are needed: these may be the beginning of a frame.
     More,
     /// The first byte belongs to no frame.
     Noise,

@@ -1,5 +1,5 @@
-//! Communication between a host and a virtual machine with linespeed as its init: the initial file system, instructions on the kernel
-//! command line, and frames over a serial port for all results.
+//! Communication between a host and a virtual machine that runs linespeed as its init process: the initial file system, instructions
+//! on the kernel command line, and frames over a serial port for all results.
 
 #![warn(unreachable_pub)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

@@ -1,8 +1,8 @@
-//! Whether threads run one at a time, and threads contending for one lock: the run time of one process's threads, and the time that they
-//! waited for the lock between runs.
+//! Detects threads that run one at a time, and threads that contend for one lock, from the run time of one process's threads and the time
+//! that they wait for the lock between runs.
 //!
-//! The thread samples (`measure/src/tasks/spells.rs`) exclude threads that never ran, which belong to a pool without work, and
-//! waits of unrelated processes, which are not due to one lock.
+//! The thread samples (`measure/src/tasks/spells.rs`) exclude threads that never ran, because they are idle threads of a pool, and waits of
+//! unrelated processes, because these are not due to one lock.
 
 use record::command_run::LockWaits;
 
@@ -13,8 +13,8 @@ use crate::cpu_accounting::beside;
 pub(super) const FEW_LOOKS: f64 = 5.0;
 /// Minimum average number of threads that wait for a lock between runs; fewer threads are not a convoy.
 const LEAST_WAITERS: f64 = 0.3;
-/// Minimum average number of running or runnable threads in the process. If a lock limits a program, the thread that holds the lock is one
-/// of these.
+/// Minimum average number of running or runnable threads in the process. If a lock limits a program, the thread that holds the lock is
+/// running or runnable.
 const LEAST_ACTIVE: f64 = 0.25;
 /// Above this share of busy CPU time, all CPUs of a process count as busy. Waiting threads are then assumed to be spare threads of a pool,
 /// unless they wait for a mutex.

@@ -17,18 +17,18 @@ const MISPREDICT_CYCLES: f64 = 17.0;
 /// At or above this share of a bandwidth ceiling, requests queue for memory.
 const NEAR_CEILING: f64 = 0.6;
 
-/// Memory traffic caused by the command's last-level cache misses (B/s, averaged over its run time), and the miss count.
+/// Memory traffic caused by the command's last-level cache misses (B/s, averaged over the time that it was not blocked), and their count.
 fn traffic<'a>(facts: &Facts<'a>) -> Option<(f64, &'a Measurement)> {
     let misses = ["LLC-load-misses", "cache-misses"].into_iter().find_map(|event| facts.count(event))?;
     Some((misses.value() * LINE / (facts.wall - facts.off_cpu).max(1e-9), misses))
 }
 
 fn describe_misses(misses: &Measurement) -> Text {
-    text!("last-level cache misses {misses}", misses)
+    text!("last-level cache misses: {misses}", misses)
 }
 
 pub(super) fn describe_stalled(share: &Measurement) -> Text {
-    text!("issue slots stalled on memory or an execution unit {share}", share)
+    text!("issue slots stalled on memory or an execution unit: {share}", share)
 }
 
 pub(super) fn bandwidth(facts: &Facts) -> Option<Cause> {
@@ -47,7 +47,7 @@ pub(super) fn bandwidth(facts: &Facts) -> Option<Cause> {
 }
 
 pub(super) fn latency(facts: &Facts) -> Option<Cause> {
-    // If requests queue, issuing more of them in parallel does not help.
+    // If requests already queue for memory, latency is not the limit: more parallel requests would not help.
     if bandwidth(facts).is_some_and(|cause| cause.share > 0.0) {
         return None;
     }
@@ -76,7 +76,7 @@ pub(super) fn latency(facts: &Facts) -> Option<Cause> {
 pub(super) fn front_end(facts: &Facts) -> Option<Cause> {
     let slots = facts.share("frontend-bound")?;
     let says = text!(verdict("front-end"), share = Value::Share(slots.value()));
-    let seen = text!("empty issue slots {share}", share = slots);
+    let seen = text!("empty issue slots: {share}", share = slots);
     let share = if slots.value() >= 0.3 { slots.value() * facts.on_cpu() } else { 0.0 };
     Some(Cause::new(BoundBy::Frontend, share, says, "front-end").cite(seen, slots))
 }
@@ -88,7 +88,7 @@ pub(super) fn branches(facts: &Facts) -> Option<Cause> {
     let share = facts.share("bad-speculation").map_or(modelled, Measurement::value).min(1.0);
     let says = text!(verdict("branches"), share = Value::Share(share));
     let share = if share >= 0.15 { share * facts.on_cpu() } else { 0.0 };
-    let seen = text!("mispredicted branches {misses}", misses);
+    let seen = text!("mispredicted branches: {misses}", misses);
     Some(Cause::new(BoundBy::Branches, share, says, "branches").cite(seen, misses))
 }
 

@@ -11,7 +11,7 @@ use super::{Cause, Facts, detail, sampled, verdict};
 /// Minimum slowdown that matters: a program that needs the removed resource slows down by more than the difference between two runs.
 const SLOWER: f64 = 1.05;
 const FASTER: f64 = 0.95;
-/// Two or more threads slow each other down if the time ratio is below this.
+/// Threads slow each other down if the command needs less than this share of its CPU time when it has fewer CPUs.
 const MUCH_FASTER: f64 = 0.8;
 /// Minimum share assigned to a cause that an experiment shows (at least 5 % slower), because experiments take precedence over observations.
 const LEAST_SHOWN: f64 = 0.65;
@@ -57,7 +57,7 @@ fn share(ratio: f64) -> f64 {
     (LEAST_SHOWN + ratio - SLOWER).clamp(LEAST_SHOWN, 1.0)
 }
 
-/// The memory resource needed by a program that is slowed down by others. Uses samples of its instructions if they are
+/// The memory resource needed by a program that other programs slow down. Uses samples of its instructions if they are
 /// conclusive.
 fn kind(facts: &Facts, ratio: f64, slowed: Text) -> Cause {
     match sampled::at_memory(facts) {

@@ -21,7 +21,7 @@ pub fn watched_service(seen: Vec<Measurement>, interval: &Interval, reference: &
     }
     record.measurements.extend(interval.cores_of_group.iter().flat_map(counted));
     let mut own = super::bound(&RecordIndex::new(&record))?;
-    // A program that ran before it was stopped keeps the verdict on its run.
+    // If a program ran during part of the interval and was then stopped, the verdict on its run is kept.
     let stopped = !interval.threads.is_empty() && interval.threads.iter().all(|thread| thread.state == "T");
     if own.by == BoundBy::Waiting && stopped {
         own.says = text!(verdict("stopped"));

@@ -85,7 +85,7 @@ pub(super) fn one_thread(facts: &Facts) -> Option<Cause> {
             (text!(verdict("one-at-a-time"), cpus, idle), "same-time", seen)
         }
     };
-    // Share of the CPU time that the machine could have provided during the run.
+    // The unused share of the CPU time that the command's CPUs could have provided during the run.
     let share = ((facts.cpus - 1.0) / facts.cpus * facts.used()).min(MOST_EXPLAINED);
     Some(Cause::new(BoundBy::OneThread, share, says, advice).cite(figures, ON_CPU))
 }
@@ -110,8 +110,7 @@ const STUCK: f64 = 0.01;
 /// Activity below this is negligible: for example, a thread that reads the clock once per second.
 const NOT_AT_ALL: f64 = 1e-4;
 
-/// Threads blocked on a mutex that is never released: they never ran, and most other threads of the program
-/// did not run either.
+/// Threads blocked on a mutex that is never released: they never ran, and the program's other threads hardly ran.
 pub(super) fn stuck(facts: &Facts) -> Option<Cause> {
     let (stuck, looks) = (locks(facts)?.stuck, facts.looks());
     if stuck == 0 || facts.used() > STUCK || looks.active > 0 {
@@ -139,7 +138,7 @@ pub(super) fn imbalance(facts: &Facts) -> Option<Cause> {
     let share = (1.0 - mean / busiest) * (busiest / facts.wall).min(1.0);
     let program = |name: &str| name.rsplit_once(' ').map_or(name, |(name, _)| name).to_owned();
     let is_other = |(name, on): &(String, f64)| *on >= busiest * 0.1 && program(name) != program(&first);
-    // In a pipeline, each program does other work.
+    // In a pipeline, each program does different work.
     let is_pipeline = busiest >= facts.wall * 0.9 && facts.threads.iter().any(is_other);
     let (busiest, mean) = (Value::Figure(busiest, "s"), Value::Figure(mean, "s"));
     let seen = text!("busiest thread {busiest}, mean {mean}", busiest = busiest.clone(), mean = mean.clone());

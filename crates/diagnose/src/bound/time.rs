@@ -51,7 +51,7 @@ pub(super) fn waiting(facts: &Facts) -> Option<Cause> {
     let most = kinds.first().filter(|(_, count)| *count >= all / 3.0).map(|(word, _)| *word);
     let known = most.map(|word| sentences(WORDS, "waits", word)).unwrap_or_default();
     let (says, advice) = match known.as_slice() {
-        // Threads that exited before they were sampled may have been runnable all that time.
+        // Threads that exited before they were sampled may have been waiting in the run queue all that time, instead of being blocked.
         _ if facts.hardly_seen() => (verdict("unsampled"), super::advice("unsampled")),
         [says, advice] => (*says, Text::from(*advice)),
         _ => (verdict("waiting"), super::advice("waiting")),
@@ -120,7 +120,7 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     Some(cause.cite(seen, detail("around")))
 }
 
-/// Minimum kernel time of a page fault and of a context switch, s. Typical costs are 0.5 to 2 µs (2 µs in a guest) and 1 to 3 µs (15 µs if
+/// Assumed kernel time of a page fault and of a context switch, s. Typical values are 0.5 to 2 µs (2 µs in a guest) and 1 to 3 µs (15 µs if
 /// a halted vCPU is woken).
 const FAULT: f64 = 0.5e-6;
 const SWITCH: f64 = 3e-6;
@@ -133,7 +133,7 @@ const NAMED: f64 = 0.1;
 
 /// Minimum number of kernel samples for a conclusion.
 const ENOUGH: u64 = 30;
-/// A kind of work is mentioned above this share; the limit is lower for kinds of work that cause others.
+/// A kind of work is mentioned above this share. The second limit is for kinds of work that cause other kernel work.
 const MOSTLY: f64 = 0.4;
 const BRINGS: f64 = 0.2;
 
@@ -174,7 +174,7 @@ pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
         Some(sampled) => sampled.in_kernel as f64 / (sampled.in_kernel as f64 + sampled.samples as f64),
         None => facts.system / facts.cpu().max(1e-9),
     };
-    // Every program that reads and writes files spends some time in the kernel.
+    // A smaller share is normal: every program that reads and writes files spends some time in the kernel.
     let share_of_time = if share >= 0.3 { share * facts.cpu() / facts.wall.max(facts.cpu()) } else { 0.0 };
     let count = |event: &str| facts.counted(event).unwrap_or(0.0);
     let (faults, switches) = (count("page-faults"), count("context-switches"));

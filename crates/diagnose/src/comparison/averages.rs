@@ -30,7 +30,7 @@ pub(super) fn add_averages(record: &Record, rows: &mut Rows) {
         }
     }
     for (key, (place, mut all)) in found {
-        // A result over all CPUs replaces those of each CPU.
+        // A result over all CPUs replaces the results of the individual CPUs.
         if all.iter().any(|m| m.labels.get(Label::Cpu).is_none()) {
             all.retain(|m| m.labels.get(Label::Cpu).is_none());
         }
@@ -57,7 +57,7 @@ fn average(all: &[&Measurement]) -> Option<Datum> {
     datum.is_some().then_some(datum)
 }
 
-/// Notes why a row's averages differ for reasons other than the machines; `None` if there is no such row or reason.
+/// Notes reasons, other than the machines, why a row's averages differ; `None` if there is no such row or reason.
 pub(super) fn note_sampling(known: &[Known], rows: &[TableRow]) -> Option<Text> {
     let row = rows.iter().find(|row| row.key.metric == AVERAGE)?;
     let setting = row.row.labels.word(Label::Setting);

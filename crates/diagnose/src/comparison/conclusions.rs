@@ -82,7 +82,7 @@ fn a_guests_cache_and_clock_are_its_hosts() {
             bytes: Some(mib << 20),
             line: None,
             ways: None,
-            // The number and owners of the caches are unknown.
+            // The CPUs that share this cache are unknown.
             cpus: Default::default(),
         });
         record

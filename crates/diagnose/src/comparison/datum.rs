@@ -42,9 +42,9 @@ pub(crate) struct Datum {
     pub settings: Option<String>,
     /// The command; results of different commands are not comparable.
     pub command: Option<String>,
-    /// The working set relative to the last-level caches, if it determines the measured resource.
+    /// Where the working set is located, if the measured resource depends on its location.
     pub size: Option<Size>,
-    /// Whether the result was calculated from a program's declared work and time instead of counted.
+    /// Whether the result was calculated from a program's declared work and its time, rather than counted.
     pub declared: bool,
     /// Whether the result is a share of time.
     share: bool,
@@ -120,7 +120,7 @@ impl Datum {
             let end = |of: fn(&(f64, f64)) -> f64| own.iter().map(of).sum::<f64>() / own.len() as f64;
             (end(|interval| interval.0), end(|interval| interval.1))
         });
-        // Scatter between places is not noise of the mean.
+        // Differences between places are not noise in the mean.
         datum.samples = Vec::new();
         datum.from = locate_all(all);
         Some(datum)
@@ -147,7 +147,7 @@ impl Datum {
             let far = |m: &Measurement| (m.value() - datum.value).abs();
             far(a).total_cmp(&far(b))
         });
-        // The median of two results does not belong to either place.
+        // A median computed from two results is not the result of either place.
         let held = nearest.filter(|m| m.value() == datum.value);
         datum.from = held.map_or_else(|| locate_all(all), |m| locate_figure(m));
         datum.n = pooled.len() as u64;

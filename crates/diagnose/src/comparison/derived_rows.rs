@@ -43,7 +43,7 @@ pub(super) fn add_efficiency(rows: &mut Rows) {
     }
 }
 
-/// Adds the miss rate of a program's accesses and branches, if both were counted, as perf prints it next to the counts.
+/// Adds the miss rates that perf prints next to the counts: misses per access or branch, if both were counted.
 pub(super) fn add_miss_shares(rows: &mut Rows) {
     let counted: Vec<(&str, &str, &Datum)> = rows
         .iter()

@@ -24,7 +24,8 @@ pub const MEMORY_DEVICES: Template = Template::new("comparison-fact-memory-devic
 /// The facts by kind, the order in which differences are listed, and facts that follow from others.
 pub(crate) const FACTS: &str = include_str!("facts.txt");
 
-/// The prefix of facts about the host's placement of CPUs. How often each placement was observed differs in every record.
+/// The beginning of the paths of facts about the host's placement of CPUs. These facts include how often each placement was observed, which
+/// differs between any two records.
 pub(crate) const SHAPE: &str = "diagnosis.shape.";
 
 /// How a fact is read from a record.
@@ -98,7 +99,7 @@ pub struct Fact {
 }
 
 impl Fact {
-    /// Whether the table has this mark for the fact.
+    /// Whether the fact has this mark in the table.
     pub(crate) fn is(&self, mark: &str) -> bool {
         self.marks.split(' ').any(|own| own == mark)
     }

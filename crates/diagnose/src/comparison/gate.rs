@@ -93,13 +93,13 @@ fn summarize_held(mut held: Vec<Held>, terms: Terms, why: Option<Text>) -> Resul
     Ok(Gate { terms, passed, says, held })
 }
 
-/// Compares the times of alternately run commands, except the first, with `terms`; its metrics are ignored.
+/// Compares the time of each alternately run command except the first with `terms`, whose metrics are ignored.
 ///
 /// A result fails only if the difference is also resolved beyond noise.
 ///
 /// # Errors
 ///
-/// [`Ungated`] if no round or too few rounds ran two of the commands.
+/// [`Ungated`] if no round ran two of the commands, or if there were too few such rounds.
 pub fn gate_turns(turns: &Turns, terms: Terms) -> Result<Gate, Ungated> {
     let compared = turns.commands.iter().enumerate();
     let compared =
@@ -138,7 +138,7 @@ fn is_of_others(row: &Row, metrics: &[String]) -> bool {
     metrics.is_empty() && row.per.is_none() && row.better.is_some() && row.metric.family() == "stolen"
 }
 
-/// The loss of speed and its interval. For shares of time, only the verdict contains these values.
+/// The loss of speed and its interval. For results that are shares of time, only the verdict contains these values.
 fn find_loss(row: &Row, cell: &Cell, verdict: &Verdict) -> Option<(f64, Option<(f64, f64)>)> {
     if let Some((speed, interval)) = row.speed(cell) {
         return Some((1.0 - speed, interval.map(|(low, high)| (1.0 - high, 1.0 - low))));

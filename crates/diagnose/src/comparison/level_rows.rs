@@ -57,7 +57,7 @@ fn add_headlines(index: &RecordIndex, rows: &mut Rows) {
         let name = format!("load from {MEMORY}{pages}");
         let key = RowKey::new(metrics::LOAD_LATENCY, order, name).of_kind(kind, MEMORY);
         let (mut datum, place) = (Datum::from_measurement(m), Labels::new().with_label(Label::Page, page));
-        // A clock change at one working set does not affect its neighbors.
+        // A clock change during the measurement of one working set does not affect neighboring working sets.
         if let Some(around) = rows.get(&key) {
             datum.doubt = around.datum.doubt.clone();
         }
@@ -103,8 +103,8 @@ fn find_plateau(points: &[&Measurement], level: &Level, from: u64, to: u64) -> D
     datum
 }
 
-/// Adds points of records that have no curve: each size gets a row for local memory. Which results are comparable depends on the size
-/// relative to this machine's caches.
+/// Adds points of records that have no curve: each size gets a row for local memory and one for other nodes' memory. Which results are
+/// comparable depends on the size relative to this machine's caches.
 fn add_single_points(record: &Record, points: &[&Measurement], rows: &mut Rows) {
     let (nodes, (_, cache)) = (Nodes::from_record(record), last_level_cache(&record.machine));
     let mut sizes: Vec<u64> = points.iter().filter_map(|m| m.labels.count(Label::Bytes)).collect();
@@ -127,7 +127,7 @@ fn add_single_points(record: &Record, points: &[&Measurement], rows: &mut Rows) 
 }
 
 /// Adds points without a curve that are well within a cache or well beyond all caches: they form the row of a level, as with a curve.
-/// Results of other methods than that of the curve have rows only by size.
+/// Results of methods other than the curve's have rows only by size.
 fn add_points_of_levels(record: &Record, points: &[&Measurement], rows: &mut Rows) {
     let nodes = Nodes::from_record(record);
     let bytes_of = |level| record.machine.data_caches(level).filter_map(|cache| cache.bytes).max();

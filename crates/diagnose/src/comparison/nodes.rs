@@ -91,7 +91,7 @@ impl<'a> Nodes<'a> {
     }
 }
 
-/// The last cache level, and the size of its largest cache in bytes. Sizes are not added up: a virtual machine may list one per CPU.
+/// The last cache level, and the size of its largest cache in bytes. Sizes are not added up: a virtual machine may list one cache per CPU.
 pub(crate) fn last_level_cache(machine: &Machine) -> (u32, u64) {
     let level = machine.last_level();
     (level, machine.data_caches(level).filter_map(|cache| cache.bytes).max().unwrap_or(0))
@@ -122,7 +122,7 @@ pub(crate) fn describe_nodes(known: &Known) -> Vec<Text> {
         let (who, own, far) = (&known.name, shown(&reach.own), shown(far));
         Some(text!(template, who, what, factor, far, own))
     };
-    // The first result is sufficient, because it is the most widely used one.
+    // The first is sufficient, because the most widely used measurement comes first.
     find_reaches(known.record).iter().find_map(said).into_iter().collect()
 }
 
@@ -146,11 +146,11 @@ pub(crate) struct Reach {
     pub what: Text,
     /// The local node's memory.
     pub own: Datum,
-    /// Other nodes' memory; absent if there is one node or if it was not measured.
+    /// Other nodes' memory; `None` if there is only one node, or if other nodes' memory was not measured.
     pub other: Option<Datum>,
     /// Other packages' memory, if the record distinguishes it; also included in `other`.
     pub far: Option<Datum>,
-    /// Mean latency of other nodes' memory: latencies add up over accesses.
+    /// Mean latency of other nodes' memory (the mean rather than the median, because latencies add up over accesses).
     pub mean_other: Option<f64>,
     /// Share of accesses to other nodes in a NUMA-unaware program.
     pub remote_share: f64,

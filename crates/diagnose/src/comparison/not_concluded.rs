@@ -422,7 +422,7 @@ fn changes_that_chance_makes_are_reported_to_be_so_and_what_changed_most_comes_f
     assert!(has_code(&many, "comparison-changed") && !has_code(&many, "comparison-by-chance"), "{many}");
     assert_eq!((number(&many, "slower"), number(&many, "faster")), (2.0, 0.0));
     assert!(first(&many).starts_with("w0"), "{many}");
-    // This change is certain only to a smaller extent than the other change.
+    // Although this change is larger, less of it is certain than of the other change.
     assert!(first(&says(77.0, 80.0)).starts_with("w1"));
     // Losses precede gains, even larger ones.
     let both = says(300.0, 80.0);

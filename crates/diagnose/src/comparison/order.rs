@@ -21,7 +21,7 @@ const FAR: f64 = 3.5;
 /// Maximum number of records for which pairs are counted.
 const MOST_PAIRS: usize = 64;
 
-/// The rankings of rows that are results, and of rows with outliers.
+/// Ranks the records by each row that measures overall speed, and by each other row that has outliers.
 pub(super) fn build_orders(rows: &[TableRow], known: &[Known]) -> Vec<Order> {
     if known.len() < LEAST {
         return Vec::new();
@@ -70,7 +70,7 @@ fn rank_subjects(of: &TableRow, known: &[Known]) -> Option<Order> {
     Some(Order { result: row.what.clone(), metric: row.metric, unit: row.unit.clone(), ranks, says })
 }
 
-/// Marks outliers among ascending ranks in the worse direction.
+/// Marks as outliers the ranks whose values are much worse than the median.
 fn mark_outliers(ranks: &mut [Rank], better: Better) {
     let middle = |values: &dyn Fn(&Rank) -> f64| median(ranks.iter().map(values)).unwrap_or(0.0);
     let median = middle(&|rank| rank.value);

@@ -33,7 +33,7 @@ pub(super) const RATED: Template = Template::new(
     "The memory devices are rated for {rated}; those of {who} run at {best}.",
 );
 
-/// Whether a setting's effect was measured on the machine that would benefit; otherwise, the gain is modelled.
+/// Whether a setting's effect was measured on the machine that would benefit. If not, the gain is modelled.
 pub(super) fn is_measured(what: &WhatIf) -> bool {
     [IDLE_STATES, HUGE_PAGES].iter().any(|setting| what.setting.is(setting))
 }
@@ -91,8 +91,8 @@ fn find_most<'a>(known: &'a [Known], figure: impl Fn(&Record) -> Option<f64>) ->
 }
 
 /// The combined effect of all memory settings on a machine limited by memory: its speed if each core had the other machine's memory
-/// latency. The range extends from the current local latency per core to the full clock with the other machine's latency, if faster devices
-/// can reach it.
+/// latency. The lower end of the range assumes that a lower clock costs speed; the upper end assumes that it does not and, if faster
+/// devices are possible, that the devices reach the other machine's local latency.
 fn project_all_memory(
     held: &Explanation,
     settings: &[WhatIf],

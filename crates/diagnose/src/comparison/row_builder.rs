@@ -110,7 +110,7 @@ fn retain_best(key: &RowKey, all: &mut Vec<&Measurement>) -> &'static str {
         }
         metrics::CORE_TO_CORE_LATENCY => "pairs of CPUs",
         metrics::SMT_YIELD => "cores",
-        // A result over all CPUs represents those of each CPU.
+        // A result over all CPUs represents the results of the individual CPUs.
         metric if metric.family() == "wakeup" => {
             if all.iter().any(|m| m.labels.get(Label::Cpu).is_none()) {
                 all.retain(|m| m.labels.get(Label::Cpu).is_none());
@@ -141,7 +141,7 @@ fn find_spread(all: &[&Measurement], unit: &str) -> Option<Text> {
     })
 }
 
-/// Possible divisors of multithreaded throughput.
+/// The numbers by which multithreaded throughput can be divided.
 fn find_divisors(key: &RowKey, m: &Measurement, record: &Record) -> Option<Divisors> {
     let of_stream = || m.labels.word(Label::BytesCounted) != Some("bus");
     let divided = match key.metric {

@@ -135,7 +135,7 @@ impl<'a> RowNames<'a> {
             }
             ("wakeup", figure) => {
                 let head = match (figure, m.labels.get(Label::Cpu)) {
-                    // The headline is for one CPU, this row for all CPUs.
+                    // The headline is for one CPU; this row is for all CPUs.
                     ("latency", Some(_)) => "median over CPUs",
                     ("latency", None) => "median",
                     _ => figure,
@@ -302,7 +302,7 @@ pub(super) fn count_threads(m: &Measurement) -> Option<u64> {
     m.labels.count(Label::Threads).or_else(|| m.labels.get(Label::Cpu).map(|_| 1)).or_else(cpus)
 }
 
-/// The labels that all results of a row share, excluding labels that identify a place on one machine.
+/// A result's labels except those that identify a place on one machine; all results of a row share them.
 pub(super) fn shared_labels(place: &Labels) -> Labels {
     let kept = place.0.iter().filter(|(name, _)| !ON_MACHINE.contains(&name.as_str()));
     Labels(kept.map(|(name, value)| (name.clone(), value.clone())).collect())

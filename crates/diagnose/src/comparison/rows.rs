@@ -67,7 +67,8 @@ pub(crate) struct RowKey {
     pub order: u32,
     /// The displayed name of the row, which is unique within the metric; rows that are otherwise equal are sorted by name.
     pub name: String,
-    /// The subject that two measured rows must share; rows that share nothing else are refused with a reason.
+    /// What similar rows have in common. If two records contain different rows with the same value of this field, their comparison is
+    /// refused, and the reason is reported.
     pub loosely: Option<String>,
     /// The kind of the row.
     pub kind: RowKind,

@@ -19,8 +19,8 @@ const MOST_COMMANDS: usize = 3;
 const LONGEST_COMMAND: usize = 100;
 
 /// Suggests commands that produce more shared results, or another record to use instead. Measurements that were already run are not
-/// suggested again. `measurements`: the arguments of `suggest_runs`, if nothing is shared. `here`: the side with the record of a machine;
-/// the `newer` records of that machine are read if there is something to suggest.
+/// suggested again. `measurements`: the arguments of `suggest_runs` if nothing is shared, otherwise `None`. `here`: the side with this
+/// machine's record; `newer` reads the newer records of this machine, and is called only if there is something to suggest.
 pub fn suggest(
     sides: &[Side],
     measurements: Option<(impl Fn(&Record) -> Vec<&'static str>, impl Fn(&Record, &str) -> bool)>,

@@ -16,8 +16,8 @@ use super::rows::{Divisors, RowEntry, RowKey, RowKind};
 pub const OTHER_COMMAND: Template =
     Template::new("comparison-other-command", "different commands: {base}, {this}");
 
-/// The reason why two results cannot be compared; `None` if they can. If a command, a setting or a size is known for only one of them, that
-/// is not a reason.
+/// The reason why two results cannot be compared; `None` if they can. A command, a setting or a size that is known for only one of the
+/// results is not a reason.
 pub(super) fn find_refusal(this: &Datum, base: &Datum) -> Option<Text> {
     if let Some(why) = this.unfit.as_ref().or(base.unfit.as_ref()) {
         return Some(why.clone());
@@ -88,7 +88,7 @@ pub(super) fn build_rows<'a>(known: &'a [Known], baseline: usize) -> (Vec<TableR
     }
     let mut rows = Vec::new();
     let mut refused = Refused::default();
-    // Rows that only one record contains, by the subject that they share with other rows.
+    // Rows that only one record contains, by what they have in common with similar rows.
     let mut alone: HashMap<(Metric, &str), Vec<(&RowKey, usize)>> = HashMap::new();
     for (key, entries) in all {
         let mut having = entries.iter().enumerate().filter_map(|(i, entry)| entry.map(|entry| (i, entry)));

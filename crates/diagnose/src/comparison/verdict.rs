@@ -26,7 +26,7 @@ const MOST_LISTED: usize = 3;
 
 /// The number of results that are too noisy to decide.
 pub const TOO_NOISY: Template = Template::new("comparison-too-noisy", "Too noisy to decide: {noisy}.");
-/// The largest slowdowns, ranked by the end of the interval that is closer to 1, which is the certain part.
+/// The largest slowdowns, ranked by their certain part: the end of the interval that is closer to 1.
 pub(super) const SLOWER_MOST: Template =
     Template::new("comparison-slower-most", "Largest slowdowns: {changes}.");
 /// The largest speedups, ranked in the same way.

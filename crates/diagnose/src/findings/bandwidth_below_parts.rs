@@ -11,8 +11,8 @@ pub(super) const RULE: Rule = Rule { name: "bandwidth-below-parts", find };
 /// generations of dual Xeons reach 80 % and 86 % with reads.
 const USUAL: f64 = 0.7;
 
-/// Whether the whole machine was measured. A process limited to some of the CPUs, of the CPU time or of the nodes uses only some of the
-/// channels, as does a virtual machine, so the sum of all channels is not its ceiling. If all CPUs of a node are offline, no thread runs
+/// Whether the whole machine was measured. The sum of all channels is not the ceiling of a virtual machine or of a process limited to some
+/// CPUs, a share of CPU time or some nodes, because these use only some of the channels. If all CPUs of a node are offline, no thread runs
 /// near that node's memory.
 pub(super) fn is_whole(case: &Case) -> bool {
     let machine = &case.record.machine;

@@ -42,7 +42,7 @@ pub(super) fn turns<'a>(case: &Case<'a>) -> Option<(&'a Measurement, Verdict)> {
 fn remedy(case: &Case) -> Vec<Remedy> {
     let several = case.record.machine.counts.nodes.unwrap_or(1) > 1;
     let mut all = remedies(if several { "bandwidth-shared nodes" } else { RULE.name });
-    // Nothing is counted on a machine without counters.
+    // This remedy requires hardware counters.
     if !case.record.coverage.iter().any(Coverage::is_about_counters) {
         all.extend(remedies("bandwidth-shared counters"));
     }

@@ -8,8 +8,8 @@ use super::prelude::*;
 /// the setting with its cost. However, many drivers lower the advertised clock when boost is off, which leaves no clock
 /// to compare with.
 ///
-/// If the record has both clocks, the loss is modelled as 1 − base clock ÷ maximum clock. If the base clock is missing, the single
-/// frequency of a policy is used instead.
+/// If the record has both clocks, the loss is modelled as 1 − base clock ÷ maximum clock. If the base clock is missing, the frequency of a
+/// cpufreq policy that allows only one frequency is used instead.
 pub(super) const RULE: Rule = Rule { name: "boost-off", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {

@@ -64,7 +64,7 @@ pub(super) fn power_limit(holders: &ClockHolders) -> Option<Held<'_>> {
     held.min_by(|a, b| (a.limit.watts / a.allowed).total_cmp(&(b.limit.watts / b.allowed)))
 }
 
-/// The highest power of any package under any known work.
+/// The highest measured power of all packages together, and its mean per package, W.
 fn most_drawn<'a>(case: &Case<'a>) -> Option<(&'a Measurement, f64)> {
     let holders = &case.record.conditions.before.clock_holders;
     let zones: BTreeSet<&str> = holders.power_limits.iter().map(|l| l.zone.as_str()).collect();
@@ -115,8 +115,8 @@ fn pasteable_file(file: &str) -> Option<&str> {
     pasteable(&rest.replace(':', "_")).map(|_| file)
 }
 
-/// The cause of a clock below `promised` Hz: the firmware's limit, the limit that the processor currently reports, a power limit that the
-/// package reaches, or a limit set by the kernel's thermal management.
+/// The cause of a clock below `promised` Hz, the first of: the firmware's limit, the limit that the processor currently reports, heat, the
+/// driver's limit, a power limit that the package reaches, a limit set by the kernel's thermal management.
 pub(super) fn cause(case: &Case, cpu: u32, promised: f64) -> Option<Cause> {
     let holders = &case.record.conditions.before.clock_holders;
     firmware_limit(case, |cpus| cpus.contains(cpu))
@@ -129,8 +129,8 @@ pub(super) fn cause(case: &Case, cpu: u32, promised: f64) -> Option<Cause> {
         .or_else(|| by_cooling(holders))
 }
 
-/// A power limit below the highest possible one, if no power measurement shows whether the limit applies; otherwise, the limits logged by
-/// the processor.
+/// A likely cause that no measurement confirms: a power limit below the highest possible one, a lowered maximum performance level, or a
+/// limit logged by the processor.
 pub(super) fn suspect(case: &Case) -> Option<Cause> {
     let holders = &case.record.conditions.before.clock_holders;
     let lowered = power_limit(holders).filter(Held::is_lowered).map(|held| held.cause(case));
@@ -154,7 +154,7 @@ fn advise_for(held: HeldBy) -> Vec<Remedy> {
     })
 }
 
-/// The firmware's limit of these CPUs, Hz.
+/// The firmware's limit for these CPUs, Hz.
 pub(super) fn firmware_limit(case: &Case, concerns: impl Fn(&CpuList) -> bool) -> Option<(f64, Cause)> {
     let settings = case.record.conditions.before.clocks.iter().enumerate();
     let limited = settings.filter(|(_, setting)| concerns(&setting.cpus));
@@ -175,7 +175,7 @@ fn is_of_table(case: &Case, setting: &ClockSetting, hz: u64) -> bool {
     setting.driver.as_deref() == Some("acpi-cpufreq") && base_hz(case.record).is_none_or(is_base)
 }
 
-/// Whether a user set the cpufreq limit. Drivers also lower this limit to the firmware's limit, and while the kernel cools the processor.
+/// Whether a user set the cpufreq limit. Drivers also change it: to the firmware's limit, or while the kernel cools the processor.
 pub(super) fn is_set(case: &Case, setting: &ClockSetting) -> bool {
     let Some(limit) = setting.max_hz else { return false };
     let is_cooled = |kind: &str| match kind.strip_prefix("cpufreq-cpu") {

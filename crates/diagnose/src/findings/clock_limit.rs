@@ -90,9 +90,9 @@ const FAR_BELOW: f64 = 1.0 / 3.0;
 /// The highest clocks of equal cores differ by up to 10 % (Intel's Turbo Boost Max 3.0, AMD's preferred cores).
 const FAVORED: f64 = 0.9;
 
-/// Whether CPUs with different limits have cores of the same type. This is the case if the design has one core type or, unless the CPUs
-/// are known to be of several types, if a single CPU is below more than three others: hybrid processors have two or more slow cores. If a
-/// text shows the highest clock of some CPUs but no list of CPUs, it is unknown whether this CPU has a lower one.
+/// Whether CPUs with different limits have cores of the same type. This is the case if the design has one core type or, unless the CPUs are
+/// known to be of several types, if a single CPU is below more than three others: hybrid processors have two or more slow cores. If a text
+/// contains the highest clock but no list of CPUs, it is unknown whether the slow CPU's own highest clock is lower.
 fn are_equal_cores(case: &Case, highest: f64) -> bool {
     let machine = &case.record.machine;
     let has_one_kind = |known: &cores::KnownBy| known.vendor.is_some() && known.kind.is_none();

@@ -59,8 +59,8 @@ pub(super) fn cite_source(source: &str) -> Evidence {
     cite_fact(text!("clocksource {source}"), "conditions.before.clocksource")
 }
 
-/// The cost of a reading. If the name of the clocksource already shows that readings are slow, doubt about the exact cost does not weaken
-/// the finding. In this case, the text mentions the doubt, and the result is cited without it.
+/// The cost of a reading. If the name of the clocksource already shows that readings are slow, doubt about the exact cost must not weaken
+/// the finding: the text mentions the doubt, and the evidence refers to the metric instead of the doubtful result.
 fn cite_read(read: &Measurement, known_slow: bool) -> Evidence {
     let Some(doubt) = read.doubt.as_ref().filter(|_| known_slow) else {
         return cite_fact(text!("reading the clock takes {read}"), read);

@@ -37,7 +37,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     });
     let shown = (!shape.siblings_not_confirmed.is_empty()).then(|| {
         let pairs = record::phrase::count_noun(shape.siblings_not_confirmed.len(), "pair");
-        let what = text!("{pairs} of CPUs that Linux shows as SMT siblings: no contention", pairs);
+        let what = text!("no contention between CPUs that Linux shows as SMT siblings ({pairs})", pairs);
         RULE.report_fact_as("hidden-domains siblings", Severity::Note, what)
             .cite(
                 text!("each CPU is equally fast whether the other is busy or idle"),

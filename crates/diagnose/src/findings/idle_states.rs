@@ -8,7 +8,7 @@ use super::timer_slack::Gain;
 /// FIFO wake-up latency (without timer slack) with current settings, compared with deep idle states disabled.
 pub(super) const RULE: Rule = Rule { name: "idle-states", find };
 
-/// A smaller ratio between the longest wake-ups is due to chance, because each is a single wake-up among thousands.
+/// A smaller ratio between the longest wake-ups may be due to chance, because each is a single wake-up among thousands.
 const TAIL: f64 = 3.0;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
@@ -96,8 +96,8 @@ fn remedy(case: &Case, states: &[IdleState]) -> Vec<Remedy> {
     // A guest without idle states has none to disable, because the hypervisor handles halts.
     if heeds_disabled(case) && (!case.record.machine.is_virtual() || !states.is_empty()) {
         let until_boot = text!("until the next boot");
-        // `cpupower idle-set -D` disables the first sleep state, given by its exit latency in µs, and deeper ones, which matches the measured
-        // latency request of 0.
+        // `cpupower idle-set -D` disables the first sleep state, given by its exit latency in µs, and deeper ones. This has the same effect
+        // as the latency request of 0 that was used for the measurement.
         let exits = states.iter().filter_map(|state| state.exit_ns).filter(|ns| *ns > 0);
         let shallowest_us = exits.min().map_or(1, |ns| (ns / 1000).max(1));
         all.push(Remedy::both(until_boot, format!("sudo cpupower idle-set -D {shallowest_us}")));

@@ -6,10 +6,11 @@ use super::memory_mixed::{ROUNDING, slowest_rated};
 use super::prelude::*;
 use crate::{cores, memory_channels};
 
-/// A configured speed (MT/s) below the maximum that both devices and processor support, with one finding for each group of similar
-/// devices. Devices that a slower device slows down are covered by `memory-mixed`. A processor may support a lower speed than the maximum
-/// of its design, and an even lower one with several devices per channel; if its maximum is unknown, the finding is at most a warning. It
-/// is a note if the maximum of its design is unknown as well and all devices run at the same standard speed, as if it allowed no more.
+/// A configured speed (MT/s) below the maximum that both devices and processor support, with one finding for each group of similar devices.
+/// Devices that a slower device slows down are covered by `memory-mixed`. A processor may support a lower speed than the maximum of its
+/// design, and an even lower one with several devices per channel; if its maximum is unknown, the finding is at most a warning. It is a
+/// note if the maximum of its design is unknown as well and all devices run at the same standard speed, which may be the processor's
+/// maximum.
 pub(super) const RULE: Rule = Rule { name: "memory-speed", find };
 
 /// Maximum number of devices listed by name; the rest are counted.

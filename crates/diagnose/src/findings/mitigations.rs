@@ -17,7 +17,7 @@ const WITHOUT_NS: (f64, f64) = (50.0, 150.0);
 const ON_THE_WAY: &str = "PTI|IBRS|Clear CPU buffers|Clear buffers|untrained return thunk|return thunks|Safe RET|\
     Stuffing|BHI: SW loop|, BHB";
 
-/// The complete report for a vulnerability that is mitigated by a barrier at each entry; in other reports, the same word refers to task
+/// The complete text of a report that indicates a barrier at each kernel entry. In longer reports, the same word refers to barriers at task
 /// switches.
 const BARRIER: &str = "Mitigation: IBPB";
 

@@ -73,8 +73,8 @@ use draft::Draft;
 
 use crate::record_index::RecordIndex;
 
-/// The subject and method of each rule, in the form of [`record::glossary`]; rules that the entry of a metric covers have no entry of their
-/// own.
+/// The subject and method of each rule, in the form of [`record::glossary`]; the entry of a metric explains some rules, which
+/// have no entry of their own.
 pub const GLOSSARY: &str = include_str!("glossary.md");
 
 /// The input of a rule: the results of a record, in order.
@@ -249,25 +249,25 @@ pub(crate) fn findings(case: &Case) -> Vec<Finding> {
     found
 }
 
-/// The finding that Linux shows several packages as one node, if there is one.
+/// The finding, if any, that Linux shows several packages as one node.
 pub(crate) fn numa_off(index: &RecordIndex) -> Option<Finding> {
     numa_off::RULE.findings(&Case { index, numa: None }).into_iter().next()
 }
 
-/// Whether findings of this rule cost CPU time.
+/// Whether the losses found by this rule are losses of CPU time.
 pub fn takes_cpu_time(rule: &str) -> bool {
     let rules = [&other_load::RULE, &steal::RULE, &taken_by_kernel::RULE, &stolen_by_hypervisor::RULE];
     rules.iter().any(|one| one.name == rule)
 }
 
-/// Whether findings of this rule affect only rare wake-ups, not the median.
+/// Whether the losses found by this rule affect only rare wake-ups, not the median wake-up.
 pub fn takes_from_tail(rule: &str) -> bool {
     rule == preemption::RULE.name
 }
 
 /// If the time that a busy thread lost to other processes was measured, this loss replaces the loss of the whole run, because the run-queue
-/// delay of measuring threads includes waits for each other. The busy loops ran only for part of the run, so the total loss is limited to
-/// the CPU time of other processes.
+/// delay of the measuring threads includes the time that they waited for each other. The busy loops ran only for part of the run, so the
+/// total loss is limited to the CPU time of other processes.
 fn prefer_busy_loops(case: &Case, found: &mut [Finding]) {
     let costs = |rule: &Rule| {
         let rule = rule.name;
@@ -317,8 +317,8 @@ fn merge(found: &mut Vec<Finding>, rules: &[&str]) {
 }
 
 /// Drops the finding about an atypical headline if the cost of another finding about the same resource reaches the lower bound of its loss,
-/// because that finding then explains the headline. Memory latency is excluded: it is judged by loads on huge pages, which the causes of
-/// the other findings do not affect.
+/// because that finding then explains the headline. Memory latency is excluded: it is judged by loads on huge pages, and the causes of the
+/// other findings do not slow down these loads.
 fn drop_explained(found: &mut Vec<Finding>) {
     let costs: Vec<(Option<String>, f64)> = found
         .iter()
@@ -362,7 +362,7 @@ fn weaken(case: &Case, finding: &mut Finding) {
         Some(cite_fact(says, seen.from.clone()))
     };
     let mut doubts: Vec<Evidence> = finding.evidence.iter().filter_map(doubt).collect();
-    // A result may be cited for several reasons.
+    // The doubt about a result is stated once, even if the finding cites the result several times.
     let mut from: HashSet<String> = HashSet::new();
     doubts.retain(|doubt| from.insert(doubt.from.clone()));
     if let Some(single) = single.filter(|single| doubts.iter().all(|doubt| doubt.from != single.from)) {

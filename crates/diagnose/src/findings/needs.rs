@@ -25,8 +25,8 @@ pub(super) fn missing(rule: &str, case: &Case) -> Option<&'static str> {
     rows(RULES, rule).into_iter().skip(1).find_map(unmet)
 }
 
-/// Whether the record has a value at this path or a result of this metric with these labels, or whether this condition
-/// holds.
+/// Whether the record satisfies this alternative of a need: it has a value at this path or a result of this metric with
+/// these labels, or this condition holds.
 fn is_met(case: &Case, way: &str) -> bool {
     if let Some((_, holds)) = CONDITIONS.iter().find(|(name, _)| *name == way) {
         return holds(case);

@@ -42,7 +42,7 @@ fn felt_by(ignoring: f64, remote_share: f64, by_design: f64) -> Relevance {
     if remote <= by_design { Relevance::Few } else { Relevance::Some }
 }
 
-/// Single results for local and remote memory, if the record has no matrix. `None` if the local node is not certain.
+/// Single results for local and remote memory, if the record has no matrix. `None` if it is not certain which node is the local one.
 pub(super) fn find_reach(case: &Case) -> Option<Reach> {
     let reported = |reach: &Reach| reach.other.is_some() && !reach.guessed && reach.own.unfit.is_none();
     find_reaches(case.record).into_iter().find(reported)
@@ -64,7 +64,7 @@ fn find_single_cost(case: &Case, reach: &Reach) -> Option<Finding> {
     let what = match reach.timed {
         // With many loads in flight, the result is not a latency.
         Timed::Stream(_) => text!(
-            "a program that ignores NUMA nodes takes {factor} as long per memory element as one with local memory",
+            "a program that ignores NUMA nodes takes {factor} as long per element as a program with local memory",
             factor = Value::Factor(reach.ignoring())
         ),
         Timed::Matrix | Timed::Loads => describe_latency(reach.ignoring()),

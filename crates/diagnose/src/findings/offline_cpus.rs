@@ -15,7 +15,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let smt = case.record.conditions.before.smt.as_deref();
     let setting = smt.filter(|smt| matches!(*smt, "off" | "forceoff"));
     let is_smt_off = setting.is_some() || are_threads_of_power(machine);
-    // A core has at most four threads, or eight on POWER.
+    // A core has at most four threads, or eight on POWER, of which one is online.
     let off_with_smt = online.saturating_mul(if machine.architecture.starts_with("ppc64") { 7 } else { 3 });
     let most = if is_smt_off { off_with_smt } else { missing_siblings(machine, smt, online) };
     let of_online = |core| machine.cpus.iter().any(|cpu| cpu.online && cpu.core == Some(core));

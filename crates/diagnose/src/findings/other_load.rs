@@ -5,14 +5,14 @@ use super::{quota, steal_time};
 use crate::cpu_accounting::{CpuAccounting, LEAST_SECONDS};
 use crate::culprits;
 
-/// The CPU time of other processes during the run. If the record lacks this, the load average at the start of the run, which may include
-/// processes that have exited.
+/// The CPU time of other processes during the run. If the record lacks this, the load average at the start of the run is used, which may
+/// include processes that have exited.
 ///
 /// Modelled: if n threads and L other threads share n CPUs fairly, the n threads get n ÷ (n + L) of the time. Other processes that were
 /// delayed by the measurement used less CPU time than they requested. Therefore, if no CPU was idle, L is the load average minus the
-/// measurement's share, provided that the load average is known before and after. If the run-queue delay of the measuring threads is known,
-/// this delay is the loss, limited to the part that other processes can have caused. A command may also wait for other reasons; its delay
-/// is at most its on-CPU time × L ÷ n.
+/// measurement's share, provided that the load average is known both before and after the run. If the run-queue delay of the measuring
+/// threads is known, this delay is the loss, limited to the part that other processes can have caused. A command may also wait for other
+/// reasons; its delay is at most its on-CPU time × L ÷ n.
 pub(super) const RULE: Rule = Rule { name: "other-load", find };
 
 /// If the idle time is below this share of the busy time, no CPU was free for other processes.
@@ -26,7 +26,7 @@ pub(super) fn used(case: &Case) -> Option<Used> {
     used_meanwhile(case).filter(|used| used.seconds >= LEAST_SECONDS)
 }
 
-/// Mean number of CPUs that other processes used and requested during the run.
+/// The mean number of CPUs that other processes used during the run, and the number that they would have used without waiting.
 fn used_meanwhile(case: &Case) -> Option<Used> {
     let (before, after) = (&case.record.conditions.before, case.record.conditions.after.as_ref()?);
     let accounting = CpuAccounting::from_record(case.record)?;
@@ -43,7 +43,7 @@ fn used_meanwhile(case: &Case) -> Option<Used> {
     // average does not count in that case.
     let wanted = stood.filter(|load| full && *load > used && !give_way(case)).unwrap_or(used);
     let of_commands = is_of_commands(case);
-    // Other processes cannot take more time than they used; waits for other linespeed threads are not caused by them.
+    // Other processes cannot take more time than they used; they do not cause the waits of linespeed's threads for each other.
     let ready = after.own_ready_seconds.filter(|_| !of_commands).map(|ready| ready.min(used * seconds));
     let waited = ready.filter(|ready| *ready >= 0.0 && own > 0.0).map(|ready| ready / (ready + own));
     let own = of_commands.then_some((own / seconds).max(0.0));
@@ -68,8 +68,7 @@ fn give_way(case: &Case) -> bool {
     yielded(case).is_some()
 }
 
-/// The CPU time that the most affected busy thread lost to other processes, if the stolen time was measured and is negligible. Bursts whose
-/// interval reaches 0 do not count.
+/// The CPU time that the most affected busy thread lost to other tasks and interrupts, if this was measured and is negligible.
 fn yielded<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
     let of_others = case.figures_of(metrics::STOLEN_SHARE).filter(|m| has_labels(m, &[(Label::Cause, "os")]));
     let most = of_others.max_by(|a, b| a.value().total_cmp(&b.value()))?;

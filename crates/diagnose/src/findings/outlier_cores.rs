@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule { name: "outlier-cores", find };
 /// Minimum number of CPUs needed to identify an outlier.
 pub(super) const FEWEST: usize = 3;
 
-/// The place of all clocks in the record.
+/// The metric and labels of these clocks in the record, to be cited as evidence.
 const CLOCKS: &str = "core.clock active=all vector=scalar";
 
 /// Whether there are enough cores to identify an outlier.

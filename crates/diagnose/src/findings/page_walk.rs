@@ -9,8 +9,8 @@ pub(super) const RULE: Rule = Rule { name: "page-walk", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let thp = case.record.conditions.before.thp.as_ref();
-    // In these cases, ordinary memory is already on huge pages and only the measurement requested small ones, or huge pages are refused to
-    // this process, for which there is a separate finding.
+    // No finding if programs get huge pages anyway, so that only the measurement used small ones, or if huge pages are refused to this
+    // process, because another rule reports this.
     if thp.is_some_and(|thp| thp == "always") || huge_pages::is_refusal_lifted(case) {
         return None;
     }

@@ -15,7 +15,7 @@ pub(super) fn throttled_periods(case: &Case) -> Option<u64> {
     after.checked_sub(conditions.before.quota_throttled?).filter(|periods| *periods > 0)
 }
 
-/// The share of each CPU's time that the quota withholds if all CPUs are busy; `None` if the quota did not throttle this cgroup during the
+/// If all CPUs are busy, the share of each CPU's time that the quota withholds; `None` if the quota did not throttle this cgroup during the
 /// run.
 pub(super) fn stopped_share(case: &Case) -> Option<f64> {
     throttled_periods(case)?;

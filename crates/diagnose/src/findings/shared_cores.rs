@@ -53,7 +53,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         .collect();
     let costs = text!(
         "shared-cores-cost",
-        "while they share a core, a compute loop takes {slower} as long on each CPU if the other runs it too",
+        "on a shared core, a compute loop takes {slower} as long on each CPU if the other CPU also runs it",
         slower = Value::Factor(record::Summary::from_samples(&slower).median)
     );
     let severity = if idle.1.max(busy.1) >= OFTEN { Severity::Warning } else { Severity::Note };

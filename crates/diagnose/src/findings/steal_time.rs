@@ -64,8 +64,8 @@ impl StealTime<'_> {
     }
 }
 
-/// A measured share of up to this multiple of the share that the quota withholds is still attributed to the quota, because throttling lasts
-/// for whole periods.
+/// Lost time is attributed to the quota if it is at most this multiple of the share that the quota withholds. The multiple is above 1
+/// because throttling lasts for entire periods.
 const OF_QUOTA: f64 = 1.25;
 
 /// Time lost to other tasks and interrupts, if it exceeds what a quota of this cgroup explains.
@@ -109,7 +109,8 @@ pub(super) fn worst<'a>(case: &Case<'a>, cause: &'static str) -> Option<StealTim
 /// up; neighbors cause irregular gaps.
 pub(super) fn is_a_cap(gap: &Measurement) -> bool {
     let long = gap.summary.p95.unwrap_or(gap.summary.max);
-    // The periods of caps are 10 to 100 ms, so the rest of a period is longer than a scheduler's time slice of a few ms.
+    // The periods of caps are 10 to 100 ms, so the remainder of a period, for which a cap stops a vCPU, is longer than a scheduler's time
+    // slice of a few ms.
     gap.value() >= 5e6 && long <= gap.value() * 1.5
 }
 

@@ -57,7 +57,7 @@ fn find_share(case: &Case) -> Option<Finding> {
     Some(finding.cite_all(cite_reported(case)))
 }
 
-/// Gaps that hardly reduce throughput but still delay a program.
+/// The finding about gaps that hardly reduce throughput but still delay a program.
 fn find_gaps(case: &Case) -> Option<Finding> {
     let wakeups = quickest(case);
     // Without wake-up measurements, the timer slack is the limit, because sleeping programs may be delayed by this much anyway.

@@ -38,7 +38,7 @@ fn find_slow_vectors(
     plain: &HashMap<CpuAndLoad, &Measurement>,
 ) -> Option<Finding> {
     let at_work = |active| clocks.iter().copied().filter(move |m| has_labels(m, &[(Label::Active, active)]));
-    // If the clock with all cores busy was measured, it is used, because such programs use all cores.
+    // If the clock with all cores busy was measured, it is used, because programs with vector code usually use all cores.
     let active = if at_work("all").next().is_some() { "all" } else { "one" };
     let mut pairs: Vec<_> = at_work(active)
         .filter_map(|wide| {

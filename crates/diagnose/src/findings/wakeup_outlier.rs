@@ -9,8 +9,8 @@ pub(super) const RULE: Rule = Rule { name: "wakeup-outlier", find };
 
 /// Minimum number of CPUs for an outlier.
 const FEWEST: usize = 3;
-/// The other CPUs are similar if the largest of their longest wake-ups is at most this many times the smallest; such
-/// maximum values scatter.
+/// The other CPUs are similar if the largest of their longest wake-ups is at most this many times the smallest. The
+/// factor is large because maximum values vary widely from CPU to CPU.
 const AGREE: f64 = 3.0;
 /// The outlier's longest wake-up takes at least this many times as long as that of any other CPU.
 const FAR: f64 = 10.0;

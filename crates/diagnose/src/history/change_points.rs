@@ -57,8 +57,8 @@ fn weigh(values: &[Value]) -> Vec<(f64, f64)> {
     values.iter().map(|value| (value.value, least / (value.deviation.powi(2) + least))).collect()
 }
 
-/// The conditions for cutting a part: a minimum number of values, because no order of fewer values is rare enough, and a maximum
-/// probability that the cut is due to chance.
+/// The conditions for cutting a part: a minimum number of values, because with fewer values even the clearest order is too likely to occur
+/// by chance, and a maximum probability that the cut is due to chance.
 #[derive(Clone, Copy)]
 struct Bounds {
     least: usize,
@@ -77,8 +77,8 @@ fn divide(values: &[(f64, f64)], begin: usize, bounds: Bounds, chance: &mut Chan
     divide(after, begin + at, bounds, chance, cuts);
 }
 
-/// The cut at which the levels of the two sides differ most clearly, and how clear the difference is: the reduction of the weighted sum of
-/// squares by two levels instead of one.
+/// The cut at which the levels of the two sides differ most clearly, and how clear the difference is, measured by how much the weighted sum
+/// of squares falls with two levels instead of one.
 fn best_cut(values: &[(f64, f64)]) -> Option<(usize, f64)> {
     let last = values.len().checked_sub(LEAST_SIDE)?;
     let (all, weight) = values.iter().fold((0.0, 0.0), |(sum, all), (v, w)| (sum + v * w, all + w));
@@ -105,7 +105,7 @@ fn test(values: &[(f64, f64)], clear: f64, most: f64, chance: &mut Chance) -> Op
     let mut as_clear = 0;
     for _ in 0..ORDERS {
         chance.shuffle(&mut order);
-        // The same cut, summed in another order, differs in the last digits.
+        // The last digits of a sum depend on the order of its terms, so the same cut may appear to be slightly less clear.
         as_clear += u32::from(best_cut(&order).is_some_and(|(_, other)| other >= clear * (1.0 - 1e-9)));
         if as_clear + 1 > allowed {
             return None;

@@ -26,7 +26,7 @@ pub(super) fn descend(case: &Case, steps: &mut Steps) {
         steps.take(cause, Some("memory-speed"), rated - channels.bytes_per_second, None, false);
     }
     let delivered = steps.breakdown.delivered;
-    // The share in the finding refers to the result without other processes.
+    // The share in the finding is relative to the bandwidth that would have been reached without other processes.
     let of_others = |share: f64| delivered * share / (1.0 - share);
     // The rule's own finding is used, because in the list of findings it may be merged with the finding about general load.
     let found = RULE.findings(case).pop();
@@ -35,7 +35,7 @@ pub(super) fn descend(case: &Case, steps: &mut Steps) {
         && of_others(share) < steps.level - delivered
     {
         let cause =
-            text!("other processes ({share} of the result without them)", share = Value::Share(share));
+            text!("other processes ({share} below the result without them)", share = Value::Share(share));
         let between = Some((of_others(low), of_others(high)));
         steps.take(cause, Some(RULE.name), of_others(share), between, measured);
     }

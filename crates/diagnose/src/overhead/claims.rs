@@ -13,7 +13,7 @@ use crate::tables::rows;
 /// The conclusions in order, each with the comparisons on which its answer depends.
 const CLAIMS: &str = include_str!("claims.txt");
 
-/// Every conclusion with its answer. The answers are inconclusive if a layer differs greatly from itself (`floor`).
+/// Every conclusion with its answer. The answers are inconclusive if two runs of the same layer differ greatly (`floor`).
 pub(super) fn claims(layers: &Rows, together: Together, floor: Option<&Verdict>) -> Vec<Claim> {
     let noise = floor.filter(|floor| size(floor) != Size::Little);
     let judged = rows(CLAIMS, "claims").into_iter().filter_map(|row| {
@@ -54,7 +54,7 @@ fn size(verdict: &Verdict) -> Size {
     }
 }
 
-/// Two variants of a layer: with some property, and without it.
+/// Two layers that differ in one property: the layer with this property, and the layer without it.
 type Pair<'a> = Option<(&'a Row<'a>, &'a Row<'a>)>;
 
 fn cannot(why: impl Into<Text>) -> (Answer, Text) {

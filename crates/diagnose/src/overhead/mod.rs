@@ -21,7 +21,7 @@ pub(crate) fn overhead(index: &RecordIndex, layers: &mut [Layer]) -> Option<Over
     let locate = |from: &str| rows.0.iter().find(|row| crate::figures::locate_figure(row.m) == from);
     let fastest = locate(&layers.iter().find(|layer| layer.layer != AGAIN)?.from)?;
     let comparisons = steps::comparisons(&rows);
-    // For a layer compared with itself, any difference is due to chance.
+    // If a layer is compared with itself, any difference is due to chance.
     let itself = rows.0.iter().find(|row| row.layer == AGAIN).and_then(|again| {
         let first = rows.find("user", again.cpu, true)?;
         Some(again.against(first, Together { comparisons, floor: None }).as_floor())

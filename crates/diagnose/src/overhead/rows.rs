@@ -11,7 +11,7 @@ use crate::record_index::RecordIndex;
 pub(super) struct Together {
     /// The number of simultaneous comparisons. The intervals are valid for all of them together (Bonferroni).
     pub comparisons: usize,
-    /// The difference between a layer and itself; smaller differences cannot be resolved.
+    /// The difference between two runs of the same layer; smaller differences cannot be resolved.
     pub floor: Option<f64>,
 }
 
@@ -58,7 +58,7 @@ impl<'a> Row<'a> {
         self.m.detail.get(count)
     }
 
-    /// The additional cost of this layer relative to `other`, over the slices that both ran alternately.
+    /// The additional cost of this layer relative to `other`, computed from the slices in which the two layers alternated.
     pub(super) fn against(&self, other: &Row, together: Together) -> Difference {
         let (comparisons, floor) = (together.comparisons, together.floor);
         compare_totals(&[&other.portions], &[&self.portions], comparisons, floor).as_more()

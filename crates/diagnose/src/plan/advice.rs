@@ -28,10 +28,10 @@ pub(super) fn memory(available: &AvailableResources, processes: &[Process]) -> O
             let mut says = match room(available, processes) {
                 Some(room) => text!(
                     "plan-memory-of-own-nodes-at-most",
-                    "Each process allocates at most {room}, and only from its own nodes.",
+                    "Each process can allocate at most {room}, because it uses only memory of its own nodes.",
                     room = Value::Bytes(room)
                 ),
-                None => text!("Each process allocates memory only from its own nodes."),
+                None => text!("Each process uses only the memory of its own nodes."),
             };
             says.push(text!(
                 "A process that needs more is OOM-killed even if other nodes have free memory; --preferred=NODE instead of --membind \
@@ -70,7 +70,7 @@ pub(super) fn huge_pages(index: &RecordIndex) -> Option<Advice> {
     let mut advice = Advice { about: "huge pages".to_owned(), evidence, ..Advice::default() };
     match loss(&small.summary, &huge.summary, Better::Lower) {
         Verdict::Costs { share, interval } => {
-            // The same number of digits as in the finding.
+            // The numbers are printed with as many digits as in the finding about page walks.
             let digits = digits_of_share(share, interval);
             let [share, low, high] = [share, interval.0.max(0.0), interval.1]
                 .map(|share| Value::Rounded(Box::new(Value::Share(share)), digits));
@@ -105,8 +105,8 @@ pub(super) fn huge_pages(index: &RecordIndex) -> Option<Advice> {
 /// Advice on interrupt placement; `None` with one node.
 pub(super) fn interrupts(available: &AvailableResources) -> Option<Advice> {
     let says = text!(
-        "Leave irqbalance on: it keeps a device's IRQs on the device's node. Run the main user of a network card or \
-         disk on that node."
+        "Leave irqbalance on: it keeps a device's IRQs on the device's node. Run the program that uses a \
+         network card or disk most on the device's node."
     );
     let commands =
         vec!["grep -H . /sys/class/net/*/device/numa_node /sys/block/*/device/numa_node".to_owned()];

@@ -54,7 +54,7 @@ pub(super) fn in_order(cores: &[Vec<u32>], siblings: bool) -> Vec<u32> {
 /// Everything a plan is based on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct AvailableResources {
-    /// Nodes with usable CPUs, by number.
+    /// Nodes with usable CPUs, sorted by node number.
     pub seats: Vec<Seat>,
     /// Whether the CPUs of each node are known by number.
     pub cpus_known: bool,

@@ -216,7 +216,7 @@ fn caches(index: &RecordIndex, available: &AvailableResources, placed: &[Process
         .iter()
         .flat_map(|seat| seat.cores.iter().flatten().map(move |cpu| (u64::from(*cpu), seat.node)))
         .collect();
-    // Both results must be of the same kind of handover.
+    // Only results with the same method of handing over a cache line are comparable.
     let how = Handover::chief(index.figures_of(metrics::CORE_TO_CORE_LATENCY));
     let pairs = |same: bool| {
         let of = |key: Label| move |m: &&Measurement| m.labels.count(key);

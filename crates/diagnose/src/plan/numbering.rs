@@ -83,7 +83,7 @@ fn assumed(
         cpus.len().is_multiple_of(per_core).then_some(())?;
         let (first, further) = cpus.split_at(cpus.len() / per_core);
         let step = further.first()?.checked_sub(*first.first()?)?;
-        // A single range of numbers is ambiguous, because siblings may have adjacent numbers, unless the range is one core.
+        // A single range of numbers is ambiguous unless it is one core, because siblings may have adjacent numbers.
         let is_one_range = cpus.windows(2).all(|two| matches!(two, [a, b] if *b == a + 1));
         if (is_one_range && first.len() > 1) || *common.get_or_insert(step) != step {
             return None;

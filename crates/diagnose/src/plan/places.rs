@@ -23,7 +23,7 @@ pub(super) struct Places {
     pub cores: Vec<CpuList>,
     /// Siblings reported by Linux that do not slow each other down.
     pub separate: Vec<(u32, u32)>,
-    /// Domains that Linux does not report and that the CPUs never leave; none or several.
+    /// Domains that Linux does not report and that the CPUs never leave. There are either none or several.
     pub domains: Vec<CpuList>,
     shape: Option<Shape>,
 }

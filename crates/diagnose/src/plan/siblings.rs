@@ -124,8 +124,7 @@ fn range(yields: &[Yield]) -> Option<(&Yield, &Yield)> {
     Some((yields.iter().min_by(by)?, yields.iter().max_by(by)?))
 }
 
-/// The gain from siblings, extrapolated from results without exactly one thread per core: the median over workloads or
-/// sizes.
+/// The gain from siblings, extrapolated from results with fewer threads than cores: the median over workloads or sizes.
 fn extrapolated(index: &RecordIndex) -> Option<SiblingsAdd> {
     let mut all = crate::siblings::siblings(index);
     all.retain(|one| one.adds.is_finite());
@@ -167,7 +166,7 @@ fn from_scaling(index: &RecordIndex) -> Vec<Yield> {
         let of_cpus = text!("{workload}, all {cpus} CPUs: {rate}", workload = &workload, rate = all);
         let evidence = vec![cite_fact(of_cores, one), cite_fact(of_cpus, all)];
         let value = all.value() / one.value();
-        // For a workload with several block sizes, the largest has the least call overhead.
+        // If a workload was measured with several block sizes, the largest size is used, because it has the least call overhead.
         let bytes = bytes.unwrap_or(0);
         if value.is_finite() && yields.get(&workload).is_none_or(|(known, _)| bytes >= *known) {
             yields.insert(workload.clone(), (bytes, Yield { workload, value, between, evidence }));

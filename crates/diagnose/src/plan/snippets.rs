@@ -82,7 +82,7 @@ fn systemd(process: &Process) -> Option<Vec<String>> {
         lines.push(format!("AllowedCPUs={}", process.cpus));
         lines.push(format!("CPUAffinity={}", process.cpus));
     } else if !known && !everywhere(process) {
-        // systemd uses the CPUs of NUMAMask's nodes.
+        // With this value, systemd uses the CPUs of the nodes in NUMAMask.
         lines.push("CPUAffinity=numa".to_owned());
     }
     match process.policy {

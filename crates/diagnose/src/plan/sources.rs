@@ -43,8 +43,8 @@ const LACKS: [Template; 5] = [
 ];
 
 /// The problems of a record, in the order of [`LACKS`]. The record with the least serious problem is used; among equals, the newest. Doubt
-/// comes last, so that an older quick run never replaces a better one and a plan agrees with the report on `.`; among quick runs, doubt is
-/// ignored.
+/// comes last, so that an older quick run never replaces a better one and a plan uses the same record as a report on `.` (this machine's
+/// newest record); among quick runs, doubt is ignored.
 type Lacks = [bool; 5];
 
 fn find_lacks(now: &Record, other: &Record, group: &[Metric], in_doubt: bool) -> Lacks {
@@ -100,7 +100,7 @@ struct Taken {
     passed_over: Option<Text>,
 }
 
-/// The statements of a plan that are based on results, each with these results.
+/// The statements of a plan that are based on results, each with the results on which it is based.
 fn explained(plan: &mut Plan) -> impl Iterator<Item = (&mut Text, &[Evidence])> {
     let gains = plan.gains.iter_mut().map(|of| (&mut of.why, of.evidence.as_slice()));
     let siblings = plan.siblings.iter_mut().map(|of| (&mut of.why, of.evidence.as_slice()));

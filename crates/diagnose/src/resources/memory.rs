@@ -51,8 +51,8 @@ fn stores(triad: &Measurement) -> String {
     triad.labels.word(Label::Stores).unwrap_or("regular").to_owned()
 }
 
-/// The remark next to triad: the best read result. It is called unreliable only if there is a doubt about this read result itself, as in
-/// its table.
+/// The remark next to triad: the best read result. The remark calls the read result unreliable only if there is a doubt about this result
+/// itself, so that it agrees with the table of results.
 fn beside(triad: &Measurement, read: Option<&Measurement>, threads: &str) -> Text {
     let (threads, stores) = (threads.to_owned(), stores(triad));
     let Some(read) = read else {
@@ -64,14 +64,14 @@ fn beside(triad: &Measurement, read: Option<&Measurement>, threads: &str) -> Tex
     if read.doubt.is_some() {
         return text!(
             "bandwidth-reads-disturbed",
-            "triad ({stores} stores), {threads}; unreliable reads {read}"
+            "triad ({stores} stores), {threads}; best read {read} (unreliable)"
         );
     }
     text!("bandwidth-triad-above-read", "triad ({stores} stores), {threads}; reads only: {read}")
 }
 
-/// Memory bandwidth: the best all-CPU triad compared with the peak bandwidth of the memory devices, in every mode. If the devices are
-/// unknown, there is no ceiling, because no other loop can replace triad.
+/// Memory bandwidth: the best all-CPU triad compared with the peak bandwidth of the memory devices, in quick, normal and full runs alike.
+/// If the devices are unknown, there is no ceiling, because no other loop can replace triad.
 pub(super) fn bandwidth(index: &RecordIndex) -> Option<Headline> {
     let (triad, read) = triad_and_read(index)?;
     let who = count_noun(triad.labels.count(Label::Threads)?, "thread");
@@ -110,7 +110,7 @@ pub(crate) fn memory_pages<'a>(index: &RecordIndex<'a>) -> Option<(&'a Measureme
     index.pages().filter(|(small, _)| small.labels.count(Label::Bytes).is_some_and(|bytes| bytes >= least))
 }
 
-/// Other memory latency results in a record, each with a description of how its method differs from a load in a large working set.
+/// Other memory latency results in a record, each with a description of how its method differs from that of the headline.
 fn measured_otherwise(index: &RecordIndex) -> Vec<Text> {
     let bandwidth = |m: &&Measurement| m.labels.number(Label::Bandwidth).unwrap_or(f64::INFINITY);
     let idlest = |metric| {
@@ -124,7 +124,7 @@ fn measured_otherwise(index: &RecordIndex) -> Vec<Text> {
             .map(|(_, m)| m.value()),
     );
     let loaded = idlest(metrics::MEMORY_LOADED_LATENCY).map(|latency| {
-        text!("{latency} with other CPUs using little memory bandwidth (memory.loaded_latency)")
+        text!("{latency} while other CPUs use little memory bandwidth (memory.loaded_latency)")
     });
     let probed = idlest(metrics::PROBE_LATENCY)
         .map(|latency| text!("{latency} for a line just flushed from the caches (probe.latency)"));

@@ -68,7 +68,7 @@ pub fn resources(index: &RecordIndex) -> Vec<Headline> {
         .collect()
 }
 
-/// The first of these doubts: for noise, only the kind of doubt; for any other, the full text.
+/// The first doubt about these measurements. If it is about noise, only the kind of doubt is stated; otherwise, the full text.
 fn doubt<'a>(behind: impl IntoIterator<Item = &'a Measurement>) -> Option<Doubt> {
     let first = behind.into_iter().find_map(|m| m.doubt.as_ref())?;
     Some(if first.kind() == DoubtKind::Other { first.clone() } else { first.gist() })
@@ -94,7 +94,7 @@ fn advertised(machine: &Machine) -> Option<(f64, Text)> {
     let stated = stated.map(|hz| (hz, text!("core-clock-advertised", "the highest advertised core clock")));
     stated.or_else(|| {
         let of_part = cores::range_of(cores::of_machine(machine)?, "clock.one_core", machine)?;
-        Some((of_part.high, text!("the boost of {part} on one core", part = of_part.of)))
+        Some((of_part.high, text!("the boost clock of {part} with one core busy", part = of_part.of)))
     })
 }
 
@@ -120,7 +120,7 @@ fn core(index: &RecordIndex) -> Option<Headline> {
             family_ceilings = Some((boost.low, boost.high));
             let [low, high] = [boost.low, boost.high].map(|hz| Value::Figure(hz, "Hz"));
             let is = text!(
-                "the boost of {family} on one core, {low} to {high} depending on the part",
+                "the boost clock of {family} with one core busy, {low} to {high} depending on the model",
                 family = boost.of
             );
             (boost.high, CeilingSource::Family, is)

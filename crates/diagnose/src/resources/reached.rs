@@ -45,7 +45,7 @@ pub(crate) fn not_reached(index: &RecordIndex) -> Vec<Text> {
         // Allocating ordinary pages may be slow, so sometimes only the curve on huge pages reaches memory.
         let reached = any().filter(|m| m.labels.count(Label::Bytes) == largest && largest >= Some(least));
         let size = Value::Bytes(most);
-        // The same latency as in the table of levels.
+        // The text states the same latency as the table of levels.
         let memory = index.levels().last().filter(|level| level.name == MEMORY);
         said.push(match middle(reached) {
             Some(m) => {
@@ -101,7 +101,7 @@ const UNKNOWN_CACHES: u64 = 32 << 20;
 const LEAST_FOUND: u64 = 32 << 20;
 
 impl Walk {
-    /// The smallest working set that is mostly beyond caches of this size.
+    /// The smallest working set of which most does not fit in caches of this size.
     fn past(self, caches: u64) -> u64 {
         match self {
             Walk::Loads => caches.saturating_add(caches / 2),
@@ -142,7 +142,7 @@ pub(crate) fn beyond(record: &Record, levels: &[Level], walk: Walk) -> u64 {
             Walk::Loads => 1,
             Walk::Arrays => count_last_caches(record),
         };
-        // Streams are prefetched, and a temporarily idle neighbor leaves them the whole cache.
+        // Streams are prefetched, and a temporarily idle neighbor leaves the entire cache to them.
         let least = match walk {
             Walk::Loads => LEAST_FOUND,
             Walk::Arrays => record.machine.last_level_bytes().max(LEAST_FOUND),

@@ -11,8 +11,8 @@ use crate::cpu_accounting::disturbance;
 use crate::figures::{middle, spread};
 use crate::record_index::RecordIndex;
 
-/// Tolerance beyond the ends of a range, with several sources and with one source, because two machines of one model may differ by this
-/// much.
+/// Tolerance beyond the ends of a published range with several sources, and of a range with one source: two machines of one model may
+/// differ by this much.
 const MARGINS: (f64, f64) = (0.05, 0.1);
 /// The tolerance for a clock: the variation within one model.
 const CLOCK_MARGIN: f64 = 0.02;
@@ -50,7 +50,7 @@ pub(crate) fn judge(index: &RecordIndex, mut resource: Resource) -> Resource {
 }
 
 impl Range {
-    /// The range for this many such parts together, for example sockets.
+    /// The range for several parts together, for example sockets: `parts` times the range of one.
     pub(crate) fn times(self, parts: f64) -> Self {
         Self { low: self.low * parts, high: self.high * parts, ..self }
     }

@@ -82,7 +82,7 @@ pub(super) fn wake_up(index: &RecordIndex) -> Option<Headline> {
         delivered_is.push(text!("(p99 {p99})", p99 = Value::Figure(p99, "ns")));
     }
     let ceiling_is = match tuned.map(Measurement::value) {
-        // In this case, the ceiling is the machine's own result, so the text must not claim that the tuned setting reached it.
+        // In this case, the ceiling is the result with current settings, so the text must not claim that the tuned setting reached it.
         Some(held) if held > delivered.value() => text!(
             "wake-up-no-faster",
             "the same; disabling deep idle states does not improve it ({held})",

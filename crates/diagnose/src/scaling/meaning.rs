@@ -11,7 +11,8 @@ use crate::usl::FitDoubt;
 
 /// If the fit's single-thread throughput is less than this share of the measured one, threads share cores.
 const ALONE: f64 = 0.9;
-/// For more than this multiple of the last step's thread count, the law is a mere extrapolation.
+/// A throughput peak is reported only up to this multiple of the last step's thread count, because the law is a mere extrapolation beyond
+/// that.
 const FAR: f64 = 4.0;
 
 /// Explains the steps of one workload and placement. `one` is the throughput of one thread; `has_interval` is set if this step and the last
@@ -42,7 +43,7 @@ pub(super) fn meaning(
         let (low, high) = scaling.speedup_interval.unwrap_or((speedup, speedup));
         says.push(text!(
             "scaling-too-noisy",
-            "Too noisy for further conclusions: the 95 % CI is {low} to {high}.",
+            "Too noisy for further conclusions: the 95 % CI of the speedup is {low} to {high}.",
             low = Value::Factor(low),
             high = Value::Factor(high)
         ));
@@ -53,7 +54,7 @@ pub(super) fn meaning(
         return says;
     }
     // The single-CPU run varies as well, so a cause is reported only if the interval excludes linear scaling. Without an interval, the
-    // range of a few runs must exclude it by more than the possible difference between two runs.
+    // range of a few runs must exclude linear scaling by more than the difference that two runs may have.
     let linear = f64::from(threads) * if has_interval { 1.0 } else { 1.0 + POOR };
     let surely = scaling.speedup_interval.is_some_and(|(low, _)| low > linear);
     if surely && speedup > f64::from(threads) * (1.0 + POOR) {

@@ -26,7 +26,7 @@ const MOST_STEPS: usize = 4096;
 /// One entry for each workload and placement with at least two steps.
 pub fn scaling(index: &RecordIndex) -> Vec<Scaling> {
     let mut workloads: Vec<(&str, Vec<Line>)> = Vec::new();
-    // Grouped by name, because a record may contain any number of workloads.
+    // The indexes of workloads and placements are looked up by name, because a record may contain any number of workloads.
     let mut places: HashMap<(&str, Option<&str>), usize> = HashMap::new();
     for m in index.figures_of(metrics::WORKLOAD_THROUGHPUT) {
         let (Some(workload), Some(placement)) =
@@ -158,7 +158,7 @@ fn entry(workload: &str, line: &Line, cores: Option<u32>) -> Option<Scaling> {
     Some(scaling)
 }
 
-/// The range of the speedup that is possible according to the intervals of the first and last step.
+/// The lowest and highest speedup that the intervals of the first and last step allow.
 fn interval(points: &[Point], fit: &Fit) -> Option<(f64, f64)> {
     let last = points.last()?;
     let one = points
@@ -169,7 +169,8 @@ fn interval(points: &[Point], fit: &Fit) -> Option<(f64, f64)> {
     (between.0.is_finite() && between.1.is_finite()).then_some(between)
 }
 
-/// The fit, the smallest and largest number of threads on which it is based, and the median distance of these steps from it.
+/// The fit, the smallest and largest number of threads of the steps on which it is based, and the median distance of these steps from the
+/// fit.
 ///
 /// A sibling adds less than a core, but this is not contention. If the placement uses cores first, the law is therefore fitted only to the
 /// steps with cores. If the placement uses siblings first, the step with one thread, which has an idle sibling, is omitted if it does not

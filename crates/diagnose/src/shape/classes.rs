@@ -2,7 +2,8 @@
 
 /// Bin width on the logarithmic scale: 3 %.
 const BIN: f64 = 0.03;
-/// Values are spread over this many bins to either side: 12 %, about the variation of one pair's time between cache lines.
+/// Values are spread over this many bins to either side: 12 %, about as much as the time of one pair of CPUs varies from one cache line to
+/// another.
 const SPREAD: usize = 4;
 /// Two peaks of handover times are separate classes only if they differ at least by this factor; within one mesh, pairs differ by up to
 /// 1.4×.

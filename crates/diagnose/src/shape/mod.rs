@@ -241,7 +241,7 @@ struct ShownDomains {
     cores: BTreeMap<u32, u32>,
     /// The domains at each level (clusters, caches, dies, nodes, packages) that has at least two domains.
     each: Vec<Vec<CpuList>>,
-    /// Only the levels of nodes and packages, whose domains timings must distinguish if Linux reports them correctly.
+    /// The nodes and the packages, if there are several. If Linux reports them correctly, timings must show the same domains.
     far: Vec<Vec<CpuList>>,
 }
 
@@ -267,7 +267,7 @@ impl ShownDomains {
                 of_level.map(|cache| inside(&cache.cpus)).filter(|list| !list.is_empty()).collect();
             each.push(lists.into_iter().collect());
         }
-        // Domains of single cores show nothing about distances between cores.
+        // A level in which each domain is a single core shows nothing about distances between cores.
         each.retain(|domains| domains.len() > 1 && *domains != own);
         each.extend(far.iter().cloned());
         let cores = machine.cpus.iter().filter_map(|cpu| Some((cpu.id, cpu.core?))).collect();

@@ -11,7 +11,7 @@ use super::Named;
 const LEAST_PART: f64 = 0.1;
 /// A count is omitted if it grew by less than this share of the growth in time (both as logarithms).
 const AS_MUCH: f64 = 0.5;
-/// The time lost to fewer events than this is negligible.
+/// Counts below this are not reported, because so few events cost little time.
 const FEW: f64 = 100.0;
 /// Count ratios below this value are printed with only two digits.
 const LITTLE: f64 = 0.1;

@@ -31,7 +31,7 @@ pub struct ProvenCommand<'a> {
     pub drop_caches: bool,
 }
 
-/// The number of rounds, provided that they fit into [`MOST_SECONDS`] seconds; otherwise, the minimum for an interval is used.
+/// The default number of rounds, if these take at most [`MOST_SECONDS`]; otherwise, the default is the minimum for an interval.
 const ROUNDS: usize = 12;
 const MOST_SECONDS: f64 = 120.0;
 
@@ -116,8 +116,8 @@ fn fit_rounds(asked: Option<usize>, comparisons: usize, each: f64) -> usize {
 /// Possible comparisons, and impossible ones with the reasons.
 type Comparisons = (Vec<Comparison>, Vec<(Text, Text)>);
 
-/// Plans the comparisons that are possible here; the first one compares the command with itself. Without names: boost,
-/// affinity, priority, page cache.
+/// Plans the comparisons that are possible here; the first one compares the command with itself. If the request has no
+/// names, the others test boost, affinity, priority and the page cache.
 fn plan_comparisons(request: ProofRequest, command: ProvenCommand) -> Result<Comparisons, ProofError> {
     let names = request.names;
     let plain = Setting::default;
@@ -126,7 +126,7 @@ fn plan_comparisons(request: ProofRequest, command: ProvenCommand) -> Result<Com
     let asked = |name: &str| names.is_empty() || names.contains(&name);
     let (commands, others): (Vec<&'static str>, Vec<_>) =
         names.iter().partition(|name| THE_COMMANDS.contains(name));
-    // Machine-wide settings are applied as for any measurement.
+    // Machine-wide settings are applied in the same way as for other measurements.
     let mut machines: Vec<_> =
         others.into_iter().filter(|name| ![AFFINITY, PRIORITY].contains(name)).collect();
     if names.is_empty() {
@@ -180,8 +180,7 @@ fn plan_comparisons(request: ProofRequest, command: ProvenCommand) -> Result<Com
         let name = text!("cold page cache, then warm");
         all.push(Comparison::new(name, Setting { cold: true, ..plain() }, plain()));
     } else if names.is_empty() {
-        missing
-            .push((COLD.into(), text!("--drop-caches drops the machine's page cache, which requires root")));
+        missing.push((COLD.into(), text!("use --drop-caches as root; it drops the machine's page cache")));
     }
     Ok((all, missing))
 }
@@ -214,7 +213,7 @@ impl Runner<'_> {
         })
     }
 
-    /// Runs the command once in a setting. Returns `None` if a signal ended the run or the command failed, and an error if the setting is
+    /// Runs the command once in a setting. Returns `None` if a signal ended the run, and an error if the command failed or the setting is
     /// impossible.
     fn run_once(&mut self, setting: &Setting) -> Result<Option<Figures>, ProofError> {
         if self.request.stop.signal().is_some() {

@@ -28,8 +28,8 @@ impl<S, R> Comparison<S, R> {
         Self { name: name.into(), before, after, rounds: Vec::new(), refused: None }
     }
 
-    /// Tries both states, in this order or in reverse, unless one of them was refused before. A trial that returns no
-    /// result was interrupted.
+    /// Tries both states, `before` first if `before_first` is set, unless one of them was refused in an earlier round.
+    /// A trial that returns no result was interrupted.
     ///
     /// # Errors
     ///
@@ -57,9 +57,9 @@ impl<S, R> Comparison<S, R> {
     }
 }
 
-/// Tries both states of each comparison in this many rounds, with about this many seconds per trial, and reports the
-/// expected duration of `what`. The order of the two states alternates between rounds and between comparisons. Returns
-/// the number of completed rounds.
+/// Tries both states of each comparison in `rounds` rounds of trials that take about `each` seconds, and reports their
+/// expected duration; `what` names the trials in this message. The order of the two states alternates between rounds
+/// and between comparisons. Returns the number of completed rounds.
 pub(super) fn run_rounds<S, R>(
     request: ProofRequest,
     comparisons: &mut [Comparison<S, R>],

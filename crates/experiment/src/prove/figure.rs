@@ -118,7 +118,7 @@ impl Figure {
         }
     }
 
-    /// Describes the difference between two measurements of the same state.
+    /// Formats the noise floor, which is the difference between two measurements of the same state.
     pub fn floor(&self, comparison: &Difference) -> String {
         match comparison.floor {
             None => String::new(),

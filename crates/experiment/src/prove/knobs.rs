@@ -46,8 +46,8 @@ fn list_figures(hypervisor: Option<&str>) -> [(Figure, BlockFigure); 6] {
     ]
 }
 
-/// The number of results that have values in one comparison. Which results these are depends on whether the cause of
-/// lost time is known.
+/// Maximum number of results that have values in one comparison. Lost time has either two results by cause or one
+/// without a cause, so there are never values for all six.
 const REPORTED: usize = 5;
 
 /// The unchanged machine, and the machine with these knobs set.
@@ -75,7 +75,7 @@ pub fn prove_knobs(request: ProofRequest) -> Result<(Proof, Option<ProofCache>),
     let list: CpuList = cpus.iter().copied().collect();
     let cache = found.interrupted.is_none().then(|| collect_cache(&found, &list, measure_floor(&cpus, stop)));
     found.remarks.push(text!(
-        "Measured on CPU {list}; each result is from the worst one. \"p95 of same work\" is p95 ÷ median. \
+        "Measured on CPU {list}; each result is from the worst CPU. \"p95 of same work\" is p95 ÷ median. \
          \"clock's movement\" is the 95th minus the 5th percentile of the core clock, divided by its median."
     ));
     Ok((found, cache))
@@ -133,8 +133,8 @@ pub(super) struct SettableKnob {
 /// Knobs that can be set, and those that cannot, with the reasons.
 type Settable = (Vec<SettableKnob>, Vec<(Text, Text)>);
 
-/// Determines which of these knobs (by default, of all knobs) can be set for this purpose, in the order in which they
-/// are written, and which cannot, with the reasons.
+/// Determines which of these knobs can be set for this purpose, and which cannot, with the reasons. If `names` is
+/// empty, all knobs are considered.
 pub(super) fn find_settable(
     request: ProofRequest,
     names: &[&'static str],

@@ -47,7 +47,7 @@ impl ProvenFigure {
 
     /// The name of the result, and the place at which it is measured.
     pub fn describe(&self) -> Text {
-        // The default value is not mentioned.
+        // The usual value of a label is not mentioned.
         let usual = |name: &str, value: &Key| name == Label::Corrected.name() && value.to_string() == "false";
         let said = self.place.0.iter().filter(|(name, value)| !usual(name, value));
         let part = |(name, value): (&String, &Key)| match Label::from_name(name) {

@@ -22,8 +22,8 @@ pub use figure::{Compared, Figure, Unit};
 pub use knobs::{measured_cpus, prove_knobs};
 pub use measured::{ProvenFigure, prove_figure};
 
-/// Explanations of the compared results, in the format of [`record::glossary`]. Steal time is explained in the
-/// inventory.
+/// Explanations of the compared results, in the format of [`record::glossary`]. Steal time is explained in the glossary
+/// of the inventory.
 pub const GLOSSARY: &str = include_str!("glossary.md");
 
 /// A request for a proof.
@@ -56,7 +56,7 @@ pub struct Proof {
     pub rounds: usize,
     /// Each comparison for each result.
     pub compared: Vec<(Text, Figure, Compared)>,
-    /// Items for which there is no comparison, with the reasons.
+    /// Settings for which there is no comparison, with the reasons.
     pub missing: Vec<(Text, Text)>,
     /// Remarks for the reader.
     pub remarks: Vec<Text>,

@@ -19,11 +19,11 @@ const MOST_SEARCHED: u64 = 16 << 20;
 /// A program that a recipe needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Need {
-    /// The names of the program. The first installed one replaces the first listed name in all
-    /// commands.
+    /// The possible names of the program. In all commands, the first of these names is replaced by the path of the
+    /// first installed program.
     #[serde(rename = "program", deserialize_with = "read_programs")]
     pub programs: Vec<String>,
-    /// A text that the program's file must contain, in case another program has the same name.
+    /// A text that the program's file must contain, to exclude other programs of the same name.
     pub contains: Option<String>,
     /// Other ways to install the program.
     pub hint: Option<String>,

@@ -72,7 +72,7 @@ pub fn read_text(text: &str, file: &str, origin: Origin) -> Result<Recipe, ReadE
     Ok(recipe)
 }
 
-/// The part of a recipe for which the line number is searched.
+/// The part of a recipe's file whose line number is to be found.
 enum Sought {
     Key(String),
     /// A text that contains these words.

@@ -83,7 +83,7 @@ pub fn compile(pattern: &str, values: &Values, wants_score: bool) -> Result<Rege
             && let Some(end) = rest.find('}')
             && Template::new(rest).places().next().is_some()
         {
-            // Only the first placeholder is replaced, because the rest may contain one of the three placeholders above.
+            // Only this one setting is filled in, because the rest of the pattern may contain placeholders that are not settings.
             let filled = Template::new(&rest[..=end]).fill(values);
             expression.push_str(&regex_lite::escape(&filled.to_string_lossy()));
             rest = &rest[end + 1..];

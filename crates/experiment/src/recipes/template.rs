@@ -52,7 +52,7 @@ impl Template {
         Self::typed_with(argument, &["threads", "cpus"])
     }
 
-    /// Like [`Self::typed`], with these names as placeholders.
+    /// Like [`Self::typed`], but `names` are the placeholders.
     pub fn typed_with(argument: &OsStr, names: &[&str]) -> Self {
         match argument.to_str() {
             Some(text) => Self::parse_places(text, |name| names.contains(&name)),

@@ -8,12 +8,12 @@ use super::run::{Run, StepRuns};
 use super::{Job, Plan};
 
 /// The remedy for a command that runs for a fixed time.
-const GIVE_SCORE: &str = "give it a fixed amount of work, or use a recipe that extracts its own score: a file \
-     with command = [\"…\"] and \
+const GIVE_SCORE: &str = "give the command a fixed amount of work, or use a recipe that reads the \
+     command's score: a file with command = [\"…\"] and \
             [[score]] pattern = \"ops: {score}\", unit = \"ops\"; linespeed scale --recipe FILE";
 
-/// Maximum difference between run times that are considered equal. A program that runs for a fixed time is much more
-/// precise, and the run times of a program that uses twice as many CPUs differ far more.
+/// Maximum difference between run times that are considered equal. The times of a program that runs for a fixed time
+/// differ much less; those of a program that uses twice as many CPUs differ far more.
 const SAME: f64 = 0.02;
 
 /// If the CPU times of equally long runs differ by this factor, the runs did different amounts of work: they ran for a
@@ -87,7 +87,7 @@ impl FixedTime {
         } else {
             let [(first, few), (last, many)] = [self.first, self.last];
             let [few, many] = [few, many].map(record::units::significant);
-            text!("{few} CPUs were busy at {first} and {many} at {last}")
+            text!("the first step kept {few} of {first} CPUs busy and the last step {many} of {last}")
         };
         let reason = if self.is_sure() {
             text!(

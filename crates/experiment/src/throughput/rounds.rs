@@ -15,8 +15,8 @@ use crate::copies::{RunObserver, RunOptions, check_memory};
 use crate::failure::{Failed, Trouble};
 use crate::rounds::{Turn, order_turns};
 
-/// Minimum duration at which the trial counts as the first sample with one CPU. In a trial of this length, loading
-/// files into memory is insignificant, and a repetition would take too long.
+/// If the trial takes at least this many seconds, it counts as the first sample with one CPU. In a trial of this
+/// length, loading files into memory is insignificant, and a repetition would take too long.
 const LONG_TRIAL: f64 = 5.0;
 
 /// Is notified of progress.
@@ -47,8 +47,8 @@ pub struct Results {
 /// The reason why the rounds ended early, and the number of completed runs.
 type EndedEarly = (Trouble, usize);
 
-/// Measures all steps: first in a trial on one CPU, which counts only if it takes long enough, then in rounds, of which
-/// every other one has the reverse order.
+/// Measures all steps in rounds, every other one in reverse order. A trial on one CPU precedes the rounds; it counts as
+/// a run only if it takes long enough.
 pub(super) fn measure_steps(
     job: &Job,
     plan: &Plan,
@@ -110,7 +110,7 @@ fn collect(job: &Job, plan: &Plan, machine: &Machine, taken: &[StepRuns], result
         if let Some(fixed) = &fixed {
             fixed.mark(&mut measurement);
         }
-        // A program may print arbitrary text.
+        // A program may print any number, so the result may be implausible.
         match measure::context::find_implausible(&measurement) {
             None => results.measurements.push(measurement),
             Some(withheld) => results.coverage.push(Coverage { what: "scale".to_owned(), ..withheld }),
@@ -335,7 +335,7 @@ mod tests {
         assert!(says(&all, 0).contains("signal 2 before the first run finished"));
         all[0] = taken(&[1.0, 1.0]);
         all[1] = taken(&[1.0]);
-        assert_eq!(says(&all, 3), "interrupted by signal 2 after 3 of 8 runs: 1 of 4 steps with all runs");
+        assert_eq!(says(&all, 3), "interrupted by signal 2 after 3 of 8 runs; 1 of 4 steps complete");
     }
 
     #[test]

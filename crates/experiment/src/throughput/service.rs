@@ -138,8 +138,8 @@ impl Running {
         Trouble::Service(format!("{program} {did}{}", LastOutput(&output)))
     }
 
-    /// Returns an error if the service exits within a short time. Waiting is necessary because a large process takes a
-    /// while to exit.
+    /// Waits a short time and returns an error if the service exits during this time. A large process takes a while to
+    /// exit.
     pub(super) fn check_again(&mut self, stop: &Stop) -> Result<(), Trouble> {
         let until = Instant::now() + DYING;
         while Instant::now() < until {

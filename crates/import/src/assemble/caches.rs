@@ -84,7 +84,7 @@ fn table(lscpu: &Lscpu, facts: &Facts, shared: &Shared) -> (Vec<Known>, bool) {
         let listed = shared.get(&cache).and_then(|lists| u32::try_from(lists.len()).ok());
         let mut instances = listed.or(of_list.and_then(|fact| fact.instances));
         if let Some(counts) = counts(row) {
-            // If several numbers of caches match a rounded sum, the number of caches of another kind is used.
+            // If several numbers of caches match a rounded sum, use one that is also the number of another kind of cache.
             let count = certain.iter().find(|count| counts.contains(count) && **count > 1);
             instances = instances.or(count.copied()).or(Some(*counts.start()).filter(|_| single(&counts)));
             // Caches of higher levels are shared by more cores, so there cannot be more of them.

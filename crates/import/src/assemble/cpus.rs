@@ -134,7 +134,7 @@ fn from_rows(rows: &[&CpuRow]) -> Vec<Cpu> {
     let mut cpus: Vec<Cpu> = rows
         .iter()
         .map(|row| {
-            // Parts are numbered across the machine in order of their lowest CPU, regardless of lscpu's own numbers.
+            // Cores and other parts are numbered across the machine by their lowest CPU number, regardless of lscpu's own numbers.
             let (core, l1) = core_of(row).unzip();
             let place = [row.socket, row.cluster, l1.flatten(), core];
             let mut number = |kind: usize, parts: usize| {

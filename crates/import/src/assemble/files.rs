@@ -29,7 +29,7 @@ pub(super) fn read(
     let source = facts.files.get("/sys/devices/system/clocksource/clocksource0/current_clocksource");
     let tsc = source.filter(|fact| fact.value.trim() == "tsc").map(|fact| &fact.origin);
     for (kind, (count, reason)) in &facts.log {
-        // After an earlier boot, in which the TSC was unstable, the kernel used it again.
+        // If the kernel uses the TSC now, the TSC was unstable only in an earlier boot.
         let Origin { text, line, .. } = &reason.origin;
         let is_over = |now: &Origin| now.tool != "dmesg" || now.text == *text && now.line > *line;
         if kind == "tsc-unstable" && tsc.is_some_and(is_over) {

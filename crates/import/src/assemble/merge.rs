@@ -44,7 +44,7 @@ pub(super) fn lscpu(outputs: &[Lscpu], contradictions: &mut Vec<Contradiction>) 
 }
 
 fn add(merged: &mut Lscpu, mut next: Lscpu) {
-    // The architecture printed by a package manager is less reliable than the list that counts the CPUs.
+    // An architecture without a number of CPUs may have been printed by a package manager, and is less reliable.
     if merged.machine.get(key::ARCHITECTURE).is_some() && next.machine.get(key::CPUS).is_none() {
         next.machine.0.remove(key::ARCHITECTURE);
     }

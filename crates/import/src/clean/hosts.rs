@@ -34,8 +34,8 @@ pub(super) fn gather(text: &str) -> Option<Vec<Numbered<'_>>> {
     Some(blocks.into_iter().flat_map(of_block).collect())
 }
 
-/// Whether these are the lines of hosts, which requires that all names are host names, or that the output of every host begins with the
-/// same word.
+/// Whether these blocks are the output of hosts: either all their names are host names, or the output of every host begins with the same
+/// word.
 fn are_hosts(blocks: &[Block]) -> bool {
     let word = |block: &Block| {
         let first = block.1.iter().find(|(_, line)| !line.trim().is_empty());
@@ -66,7 +66,7 @@ fn split_name(line: &str) -> Option<(&str, &str)> {
 fn by_prefix(text: &str) -> Option<Vec<Block<'_>>> {
     let mut blocks: Vec<Block> = vec![Block::default()];
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
-        // The command above the lines of all hosts.
+        // The command may be above the lines of all hosts.
         let is_above = || blocks.len() == 1 && find_mark(line, true).is_some();
         let (name, rest) = split_name(line).or_else(|| is_above().then_some(("", line)))?;
         match blocks.iter().position(|(host, _)| *host == name) {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// Whether a line is not text, because it contains zero bytes or more control characters and invalid characters than text does.
+/// Whether a line is not text, because it contains NUL characters, or more control and invalid characters than text does.
 pub(super) fn is_binary(line: &str) -> bool {
     let (mut odd, mut all) = (0_usize, 0_usize);
     for c in line.chars().take(4096) {

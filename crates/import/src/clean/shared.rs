@@ -17,8 +17,8 @@ const LOOKED_AT: usize = 400;
 /// Minimum number of lines with a shared prefix; fewer lines may share one by chance.
 pub(super) const FEWEST: usize = 3;
 
-/// Time stamps that no supported tool prints itself: those of the kernel's log, GitHub, GitLab, Docker, Kubernetes and journald, and of
-/// loggers with fractions of seconds or in brackets.
+/// Time stamps that no supported tool prints itself: those of the kernel's log, GitHub, GitLab, Docker, Kubernetes and journald, and those
+/// of other loggers if they have fractions of seconds or are in brackets.
 const STAMPS: &str = r"^(\[ *\d+\.\d{6}\](\[ *[TC]\d+\])? |<\d+>|(kern|user|daemon|syslog) *:\w+ *: |([^\t]{1,60}\t[^\t]{1,60}\t)?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:?\d\d) ?(\d\d[OE]\+? ?|(stdout|stderr) [FP] |[\w.-]+ (kernel|[\w./-]+\[\d+\]): )?|(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d[.,]\d{3,9} ((TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR) +)?|\[(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d([.,]\d+)?\] |\[\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\] |\[\w{3}\d\d \d\d:\d\d\] |\[ *\+\d+\.\d{6}\] |\[kernel\] |\S{3,5} +\d{1,2} \d\d:\d\d:\d\d(\.\d+)? (\S+ (kernel|[\w./-]+\[\d+\])|[a-z\d][\w.-]* [\w./()-]+): |[\w.-]+ kernel: )";
 
 /// Signs that precede each line in comments, diffs, logs with time stamps, service logs and scripts.
@@ -176,8 +176,8 @@ fn split_number(line: &str) -> Option<(u64, &str)> {
 /// The keys of the printed text in log objects of Docker, journald and loggers.
 const LOGGED: [&str; 4] = ["\"log\"", "\"MESSAGE\"", "\"message\"", "\"msg\""];
 
-/// The lines in a JSON string. The string may be on a separate line, as in notebooks and Ansible output, or may be a long string that
-/// contains line ends.
+/// The lines in a JSON string that fills the line (as in notebooks), in Ansible's output for one host, or in a log object; otherwise, the
+/// lines in the string that contains the most line ends.
 pub(super) fn without_escapes(line: &str) -> Option<Vec<String>> {
     let text = line.trim();
     // Ansible prints one line per host.

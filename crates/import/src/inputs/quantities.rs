@@ -1,9 +1,9 @@
-//! Texts whose values were read wrong or not at all: quantities with the same name, averages since boot, results without their condition.
+//! Texts whose values were read incorrectly or not at all: quantities with the same name, averages since boot, results without conditions.
 
 use super::pasted::refused;
 use super::*;
 
-/// The figures of a text, with the number of samples of each.
+/// The results of a text, with the number of samples of each.
 fn samples(text: &str) -> Vec<String> {
     let counted = |(figure, m): (String, &record::Measurement)| format!("{figure} ({})", m.samples.len());
     let imported = import(text);
@@ -68,7 +68,7 @@ fn an_average_since_boot_is_no_sample() {
         steal(&format!("$ iostat -c 1 3\n{IOSTAT}{SECOND}{SECOND}")),
         Some("cpu.state state=steal: 0 (2)".to_owned())
     );
-    // With -y, there is no such average.
+    // With -y, iostat prints no average since boot.
     assert_eq!(steal(&format!("$ iostat -cy 1 1\n{IOSTAT}")), one("0.2"));
     // Many devices below the first report do not end the output.
     let devices: String = (0..12).map(|at| format!("nvme{at}n1 1.00 2.00 3.00 4.00\n")).collect();
@@ -105,7 +105,7 @@ fn arrays_that_fit_in_the_caches_do_not_measure_memory() {
     assert_eq!(doubt(&(caches.to_owned() + &stream("2000000"))), small);
     assert_eq!(doubt(&(eight.to_owned() + &stream("10000000"))), small);
     assert_eq!(doubt(&(stream("2000000") + caches)), small, "the order does not matter");
-    // 3 × 80 MB against 96 MiB; and without a known cache.
+    // No doubt if the arrays (3 × 80 MB) exceed the L3 cache (96 MiB), or if no cache is known.
     assert_eq!(doubt(&(caches.to_owned() + &stream("10000000"))), None);
     assert_eq!(doubt(&stream("2000000")), None);
 }

@@ -84,8 +84,8 @@ fn head(text: &str) -> Option<Vec<String>> {
     (text.bytes().any(|b| matches!(b, b'%' | b'_' | b'/')) || marks(text)).then_some(())?;
     // Some versions of turbostat print these two headers without a space between them.
     let text = text.replace("WattRAMWatt", "Watt RAMWatt").replace("CPU|", "CPU||");
-    // The names of vmstat's columns are common words. In cpupower's groups, C6 is a state of the hardware, or the state
-    // that the kernel requested, which is in the group with POLL.
+    // The names of vmstat's columns are common words. In cpupower's output, C6 is a hardware state or a state that the
+    // kernel requested; the latter is in the group that also contains POLL.
     let of = if text.contains(" swpd ") { "vm." } else { ["", "cpu."][usize::from(text.contains("CPU|"))] };
     let mut columns = Vec::new();
     for group in text.split("||") {
@@ -191,7 +191,7 @@ impl ColumnsReader {
         if !fits || !words.iter().any(number) || !words.iter().all(is_id) {
             return Fit::Between;
         }
-        // The first row of vmstat and iostat covers the time since boot, and all rows of mpstat if it has no interval.
+        // The first row of vmstat and iostat covers the time since boot, as do all rows of mpstat without an interval.
         let first = !std::mem::replace(&mut self.begun, true);
         let timeless = self.lead.contains(':') && line.text.trim_start().starts_with(&self.lead) && !mean;
         if first && (is_vmstat(&self.columns) || self.lead.starts_with("avg")) || timeless {

@@ -194,7 +194,7 @@ impl Reader for Text {
 }
 
 impl Text {
-    /// A line of a structure's bytes in `-u`.
+    /// Reads a line that belongs to the bytes of a structure, as printed by `-u`.
     fn bytes(&mut self, text: &str, line: Line, sink: &Sink) -> bool {
         let Some(open) = self.structure.as_mut().filter(|open| !open.titled) else { return false };
         match &mut open.raw {

@@ -103,7 +103,7 @@ impl Listing {
         Fit::Taken
     }
 
-    /// The value of a line for one bank, or for all together.
+    /// Reads the value of a line about one bank or about all banks together.
     fn take(&mut self, key: &str, value: &str, line: Line, sink: &mut Sink) {
         let origin = sink.origin(line);
         match (self.class.as_str(), key) {

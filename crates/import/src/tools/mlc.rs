@@ -31,8 +31,8 @@ fn iteration(text: &str) -> Option<f64> {
     scan::quantity(inner.strip_suffix(')')?, &[("ns", 0)])
 }
 
-/// Minimum size of a buffer, in bytes, that exceeds the caches of one CPU: twice the largest last-level cache of a die. If
-/// every thread has its own buffer, the second, smaller size suffices.
+/// Minimum size of a buffer, in bytes, that exceeds the caches of one CPU: twice the largest last-level cache of a die. If every thread has
+/// its own buffer, `LEAST_OF_THREADS` suffices.
 const LEAST_OF_MEMORY: u64 = 192 << 20;
 const LEAST_OF_THREADS: u64 = 32 << 20;
 
@@ -86,7 +86,7 @@ impl MlcReader {
         m
     }
 
-    /// `Numa node         0         1`, or only the header of the rows on the line above.
+    /// The header of a matrix, `Numa node         0         1`; the line above it contains no node numbers and is ignored.
     fn head(&mut self, text: &str) {
         let words = text.split_whitespace().skip_while(|word| parse_whole(word).is_none());
         if let Some(nodes) = scan::all(words, parse_whole).filter(|nodes| !nodes.is_empty()) {

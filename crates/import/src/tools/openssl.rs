@@ -57,7 +57,7 @@ fn head(text: &str) -> Option<Vec<u64>> {
     scan::all(scan::words(&rest), size).filter(|sizes| !sizes.is_empty())
 }
 
-/// A row of keys, and whether its algorithm has only a name:
+/// A row of keys: its algorithm, whether it lacks a key size in bits, its rates, and how many times precede the rates:
 ///
 /// ```text
 /// rsa 2048 bits 0.000260s 0.000016s   3846.2  60815.2
@@ -360,7 +360,7 @@ impl Reader for SpeedReader {
             }
             self.alone |= doing;
             self.elapsed |= text.starts_with("You have chosen to measure elapsed time");
-            // `Forked child 0`; and `Got: +F:… from 0`: the sum over the children is in a table after it.
+            // `Forked child 0` or `Got: +F:… from 0`: the table after these lines contains the sum over the children.
             let child = text.strip_prefix("Forked child ");
             let child = child.or_else(|| Some(text.strip_prefix("Got: ")?.rsplit_once(" from ")?.1));
             let forked = child.and_then(parse_whole).map_or(0, |child| child.saturating_add(1));

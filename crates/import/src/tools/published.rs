@@ -134,7 +134,7 @@ fn take_fact(text: &str, machine: &Machine) -> Result<(Vec<String>, Machine), Wh
     }
 }
 
-/// Whether a machine can have this number; also used for `lscpu` and `dmidecode`.
+/// Whether this number is possible at this path; also used for `lscpu` and `dmidecode`.
 fn is_possible(path: &[String], number: f64) -> bool {
     match path {
         [first, ..] if first == "counts" => (1.0..=65_536.0).contains(&number),

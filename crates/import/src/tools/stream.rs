@@ -17,7 +17,7 @@ fn row(text: &str, exponent: i32) -> Option<(&'static str, f64, f64)> {
     parse_decimal(words.next()?).map(|_| (op, rate, average))
 }
 
-/// The unit of the rates below `Function    Best Rate MB/s  Avg time …`, of HPCC `Function      Rate (GB/s)   Avg time …`, as a
+/// The unit of the rates below `Function    Best Rate MB/s  Avg time …` or, for HPCC, `Function      Rate (GB/s)   Avg time …`, as a
 /// power of ten; the inner `None` is an unknown unit.
 fn head(text: &str) -> Option<Option<i32>> {
     let units = [("MB/s", 6), ("GB/s", 9)];

@@ -12,7 +12,7 @@ pub(super) const STRESS_NG: Tool = Tool {
     reader: |command| Box::new(TextReader { brief: asked(command), ..TextReader::default() }),
 };
 
-/// The text after `stress-ng: metrc: [28637] `, before 0.14.06 after `stress-ng: info:  [28637] `.
+/// The text after `stress-ng: metrc: [28637] ` or, before version 0.14.06, after `stress-ng: info:  [28637] `.
 fn message(text: &str) -> Option<&str> {
     let (_, rest) = text.trim().strip_prefix("stress-ng: ")?.split_once('[')?;
     let (process, message) = rest.split_once(']')?;

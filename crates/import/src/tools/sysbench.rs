@@ -62,8 +62,8 @@ fn percentile(label: &str) -> Option<String> {
     percentile.filter(|percentile| (1..=100).contains(percentile)).map(|percentile| format!("p{percentile}"))
 }
 
-/// A row of `--histogram`: `       0.222 |**************************************** 537`; and `[ 10s ] thds: 16 tps: 794.63 …`, up to 0.5
-/// `[1000s] threads: 16, tps: …`.
+/// A row of `--histogram`: `       0.222 |**************************************** 537`; or a progress line:
+/// `[ 10s ] thds: 16 tps: 794.63 …` or, up to version 0.5, `[1000s] threads: 16, tps: …`.
 fn is_row_or_progress(text: &str) -> bool {
     let row = text.split_once(" |").is_some_and(|(value, rest)| {
         parse_plain(value).is_some() && parse_whole(rest.trim_start_matches('*')).is_some()

@@ -67,7 +67,7 @@ fn arctangent(numerator: Limb, denominator: Limb, sum: &mut [Limb], scratch: &mu
     let mut limbs = fraction;
     let (mut divisor, mut negative) = (3, true);
     loop {
-        // The lowest limbs of the product are dropped, as many as the square has.
+        // Drops as many of the product's lowest limbs as the square has.
         let product = &mut product[..limbs + square.len()];
         multiply(product, &power[..limbs], square, scratch);
         let product = &product[square.len()..];

@@ -8,7 +8,7 @@ use crate::Variant;
 /// Loops per vector width: each operation except reading has both kinds of stores.
 const PER_VARIANT: usize = 2 * Op::ALL.len() - 1;
 
-/// Emits `$body` for each listed line of a block, and for each vector in it.
+/// Emits `$body` for each vector in each of the listed lines of a block.
 macro_rules! per_line {
     ($parts:literal, $lines:literal, [$($body:expr),*]) => {
         concat!(".irp line, ", $lines, "\n.irp part, ", $parts, "\n", $($body, "\n",)* ".endr\n.endr\n")
@@ -84,8 +84,8 @@ macro_rules! stream_loop {
 }
 
 /// Defines a module with the storing loops of one vector width and one kind of stores. `store` and `fill` store vector
-/// register 0 and [`CONSTANT`], `load` reads from the destination, and `copy` to `triad` leave the value to store in
-/// register 0. The instructions after the parts advance the pointers.
+/// register 0 and [`CONSTANT`], `load` reads from the destination, and `copy` to `triad` compute in register 0 the
+/// value to be stored. The instructions after the parts advance the pointers.
 macro_rules! storing_loops {
     (
         $module:ident $parts:literal $dst:literal $a:literal $b:literal setup $setup:tt

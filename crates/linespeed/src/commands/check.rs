@@ -70,7 +70,7 @@ fn check(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
     Ok(code(check.outcome, asked.exit))
 }
 
-/// Whether the results of this machine can be compared with those of the baseline.
+/// Measures this machine, and reports whether its results can be compared with those of the baseline.
 fn passport(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
     let (classes, name) = baselines(options, asked)?;
     let found = machine::inspect(&Root::live());

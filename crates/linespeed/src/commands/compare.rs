@@ -77,7 +77,7 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
         let shares_nothing =
             comparison.rows.is_empty() && !of_commands && comparison.relation != Relation::SameRecord;
         let here = asked.records.iter().position(|argument| argument == record::source::HERE);
-        // A suggestion would contain the names of other records, which include the host name.
+        // Redacted output has no suggestion: it would contain the names of other records, which include the host name.
         let here = here.filter(|_| !options.out.redact);
         let measurements = shares_nothing.then_some((list::measured_by, list::can_measure));
         let newer = |side: usize| newer_records(sides[side].record);

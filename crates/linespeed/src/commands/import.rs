@@ -46,7 +46,7 @@ pub fn run(options: &Options, import: &Import) -> Result<u8, Failure> {
         && apart.len() > 1
     {
         let machines = count_noun(apart.len(), "machine");
-        output::complain(&format!("the headings separate {machines}; for another split, use --split REGEX"));
+        output::complain(&format!("split at headings into {machines}; to change this, use --split REGEX"));
         found = Ok(apart);
     }
     let mut machines = found.map_err(|error| refused(&error, import))?;
@@ -120,7 +120,7 @@ fn read_text(importer: &mut Importer, path: &Path) -> Result<(), Failure> {
     let read = if path.as_os_str() == "-" {
         importer.read(STANDARD_INPUT, std::io::stdin())
     } else {
-        // The results of a published machine already form a record.
+        // A reference machine is already a record.
         if let Some(name) = path.to_str().and_then(|path| path.strip_prefix(reference::PREFIX))
             && !path.exists()
         {

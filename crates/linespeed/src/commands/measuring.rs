@@ -49,7 +49,7 @@ pub struct Outcome {
 }
 
 impl<'a> Measuring<'a> {
-    /// Quiets the machine, inspects it, and checks that a record can be written. A short run continues even if it cannot.
+    /// Quiets the machine, inspects it, and checks that a record can be written. A short run continues even if no record can be written.
     pub fn begin(options: &'a Options, short: bool) -> Result<Self, Failure> {
         let mut measuring = Self::of_command(options, short, true)?;
         let mode = options.measuring.depth().pick(RunMode::Quick, RunMode::Normal, RunMode::Full);
@@ -107,7 +107,7 @@ impl<'a> Measuring<'a> {
     }
 }
 
-/// How a run ended, which a signal may have interrupted.
+/// How a run ended; a signal may have interrupted it.
 pub fn ended(interrupted: Option<i32>) -> Ended {
     interrupted.map_or(Ended::Complete, |signal| Ended::Interrupted { signal })
 }

@@ -19,7 +19,7 @@ use crate::options::{Options, Overhead, Vm};
 use crate::output;
 use crate::progress::Shown;
 
-/// Maximum duration in seconds, by depth; on a slow CPU, the minimum number of passes may take longer.
+/// Maximum duration by depth, seconds; a slow CPU may need more time for the minimum number of passes.
 const SECONDS: (f64, f64, f64) = (6.0, 15.0, 60.0);
 
 /// Times the layers and reports.

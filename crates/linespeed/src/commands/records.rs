@@ -33,7 +33,7 @@ pub fn run(options: &Options, asked: &Records) -> Result<u8, Failure> {
         }
         (None, Some(label)) => {
             let path = match (&asked.record, sources::newest()) {
-                // The latest run, even if another run represents the machine.
+                // The newest record, even if `.` stands for an older one.
                 (None, Some(found)) => found.newer.unwrap_or(found.entry).path,
                 (named, _) => PathBuf::from(sources::read(named.as_deref().unwrap_or(HERE))?.from),
             };

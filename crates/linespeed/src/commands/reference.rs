@@ -50,7 +50,7 @@ fn like(options: &Options, argument: &str, among: Option<&Path>) -> Result<u8, F
         let why = "is not a directory; --among requires a directory of records".to_owned();
         return Err(Failure::Input { path: folder.to_owned(), why });
     }
-    // The name of a record contains no result.
+    // An argument with white space that names no existing record is a single result.
     let is_line = argument.contains(char::is_whitespace) && !sources::locate(argument).exists();
     let published = || reference::records_but(argument, env!("CARGO_PKG_VERSION"));
     let found = if is_line && among.is_none() {

@@ -116,7 +116,7 @@ fn complaint(job: &Job, trouble: &Trouble) -> Failure {
     Failure::Cannot(format!("{about}{trouble}{way_out}"))
 }
 
-/// The specified recipe, with its programs located; the second value is a message if another recipe is substituted. `None` for a
+/// The specified recipe, with its programs located, and a coverage line if another recipe is substituted. Both are `None` for a
 /// command.
 fn choose_recipe(scale: &Scale, own: Option<&Path>) -> Result<(Option<Recipe>, Option<Coverage>), Failure> {
     let Some(name) = &scale.recipe else {

@@ -53,8 +53,8 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     if stat.probe {
         let runs = 1 + probe_rounds(stat) * probe::MOST_WAYS;
         let words = format!(
-            "--probe runs the command up to {runs} times, which takes at least that many times as long; only \
-             the output of the first run is printed"
+            "--probe runs the command up to {runs} times and takes correspondingly long; only the output of \
+             the first run is printed"
         );
         output::notice(&options.out, &words);
     }
@@ -113,7 +113,7 @@ fn probe_rounds(stat: &Stat) -> usize {
     if stat.runs() > 1 { stat.runs() as usize } else { probe::fewest_rounds() }
 }
 
-/// After the normal run of the command, which took `seconds`, runs it again with each change, discarding its output.
+/// Runs the command again under each changed condition and discards its output. `seconds` is the duration of the normal run.
 fn probe_command(
     job: &Job,
     options: &Options,

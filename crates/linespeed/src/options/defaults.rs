@@ -22,11 +22,11 @@ struct Default {
     from: String,
     command: Option<String>,
     words: Vec<String>,
-    /// Whether the option may name files and programs, which is not allowed if root reads another user's options.
+    /// Whether the option may name files and programs; it may not if root reads another user's options.
     own: bool,
 }
 
-/// The command line, extended by those options from the file and the variable that it neither contains nor contradicts.
+/// Adds to the command line those options from the variable and the file that it neither contains nor conflicts with.
 pub fn complete(
     mut line: Vec<OsString>,
     given: &ArgMatches,
@@ -75,7 +75,7 @@ pub fn complete(
                 line = longer;
                 added.push(id.clone());
             }
-            // Options in the variable precede those in the file.
+            // Options in the variable take precedence over those in the file.
             Err(error) if error.kind() == ErrorKind::ArgumentConflict => {}
             Err(error) => {
                 let text = error.render().to_string();
@@ -123,7 +123,7 @@ fn chunks(words: &[String]) -> impl Iterator<Item = Vec<String>> {
     words.chunk_by(|_, next| !next.starts_with('-') || next == "-").map(<[String]>::to_vec)
 }
 
-/// The options in the variable, which precede those in the file.
+/// The options in the variable, followed by those in the file.
 fn all() -> Result<Vec<Default>, Failure> {
     let mut all = Vec::new();
     if let Ok(text) = std::env::var(VARIABLE) {

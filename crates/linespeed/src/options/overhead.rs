@@ -49,7 +49,7 @@ impl Overhead {
     ///
     /// # Errors
     ///
-    /// A kernel or module is specified, but the full guest is not.
+    /// A kernel or module is specified together with `--vm none` or `--vm raw`.
     pub fn guests(&self) -> Result<Vm, Failure> {
         let kernel = self.vm_kernel.as_ref().map(|_| "--vm-kernel specifies the kernel");
         let module = self.vm_module.as_ref().map(|_| "--vm-module specifies the module");

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 
 /// What the command line requests.
 pub enum Asked {
-    /// The help or the version, as a text for standard output.
+    /// The help or the version, as text for standard output.
     Text(String),
     /// Something to do.
     Do(Box<Options>),
@@ -51,7 +51,7 @@ pub(super) fn read(arguments: Vec<OsString>) -> Result<(Options, clap::ArgMatche
 /// Flags of perf stat and hyperfine that a command lacks, and their replacements.
 const OF_OTHERS: &str = include_str!("of_others.txt");
 
-/// An error in one line: clap's first paragraph, the remedy, and which help to read.
+/// An error in one line: clap's first paragraph, the remedy, and the command that shows the relevant help.
 fn complaint(error: &clap::Error, arguments: Vec<OsString>) -> String {
     let matches = definition().ignore_errors(true).try_get_matches_from_mut(&arguments);
     let command = matches.ok().and_then(|matches| matches.subcommand_name().map(str::to_owned));
@@ -62,7 +62,7 @@ fn complaint(error: &clap::Error, arguments: Vec<OsString>) -> String {
     let message = no_number(error).unwrap_or(one_line(message.trim_start_matches("error: ")));
     // Tips are indented; the usage line is not.
     let tips = paragraphs.next().filter(|tips| tips.starts_with(' '));
-    // The tip that an unknown argument may follow -- as a value is rarely useful.
+    // clap's tip to put an unknown argument after `--` is rarely useful.
     let tip = || tips?.trim().lines().next().map(|tip| one_line(tip.trim_start_matches("tip: ")));
     let is_useful =
         error.kind() != ErrorKind::UnknownArgument || error.get(ContextKind::SuggestedArg).is_some();
@@ -80,8 +80,8 @@ fn no_number(error: &clap::Error) -> Option<String> {
     Some(format!("invalid value '{value}' for '{flag}': use a whole number"))
 }
 
-/// What to write instead of an unknown argument: for flags of perf stat and hyperfine, for a label, and for a command of `scale` without a
-/// preceding `--`.
+/// What to write instead of an unknown argument: for flags of perf stat and hyperfine, for a label, and for a command of `scale` or
+/// `quiet` without a preceding `--`.
 fn way_out(error: &clap::Error, command: Option<&str>, mut arguments: Vec<OsString>) -> Option<String> {
     let is_value = matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation);
     if command == Some("records") && !is_value {
@@ -110,7 +110,7 @@ fn way_out(error: &clap::Error, command: Option<&str>, mut arguments: Vec<OsStri
     let words: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy()).collect();
     let begin = words.iter().position(|word| word == command)? + 1;
     let mut at = begin + words.iter().skip(begin).position(|known| known == word)?;
-    // A flag of the command that should follow `--`; the value of a flag is not a command.
+    // An unknown flag belongs to the command before it, so `--` is inserted before that command. The value of a flag is not a command.
     if word.starts_with('-') {
         at = (begin..at).rev().find(|at| !words[*at].starts_with('-') && !words[at - 1].starts_with("--"))?;
     }
@@ -128,7 +128,7 @@ fn way_out(error: &clap::Error, command: Option<&str>, mut arguments: Vec<OsStri
 /// pages use the sections of `all` if the command has none with that heading.
 const HELP: &str = include_str!("help.md");
 
-/// A heading of a command's help, and its lines.
+/// A heading in a command's help, and the lines below it.
 type Section = (&'static str, &'static str);
 
 /// The sections of a command's manual page.
@@ -181,8 +181,8 @@ pub fn definition() -> clap::Command {
     names.iter().fold(all, |all, name| all.mut_subcommand(name, |command| hide_idle(command, name)))
 }
 
-/// Hides flags that do not apply to a command and its subcommands, and explains those with a different meaning. The short help omits output
-/// formats.
+/// Hides flags that do not apply to a command and its subcommands, and explains flags that have a special meaning for the command. The
+/// short help omits output formats.
 fn hide_idle(command: clap::Command, name: &str) -> clap::Command {
     let below: Vec<String> = command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
     let command = below.iter().fold(command, |all, one| all.mut_subcommand(one, |one| hide_idle(one, name)));

@@ -48,7 +48,7 @@ fn an_interrupted_run_says_so_first_and_is_shown_again() {
     std::fs::write(&file, &ran.stdout).unwrap();
     let text = shown(&file);
     assert!(
-        text.starts_with("Interrupted by signal 2 after 1 of 5 runs: 0 of 1 step with all runs.\n"),
+        text.starts_with("Interrupted by signal 2 after 1 of 5 runs; 0 of 1 step complete.\n"),
         "{text}"
     );
     assert!(text.contains("throughput"), "{text}");

@@ -1,5 +1,5 @@
-//! The clock of the cores, either counted by the processor between two readings (ACPI CPPC) or reported by the driver
-//! now (`scaling_cur_freq`).
+//! The clock of the cores, either counted by the processor between two readings (ACPI CPPC) or currently reported by
+//! the driver (`scaling_cur_freq`).
 
 use machine::Root;
 use record::live::Clock;
@@ -39,7 +39,7 @@ impl Clocks {
         !(self.feedback.is_empty() && self.cpufreq.is_empty())
     }
 
-    /// Reads a subset of these CPUs at even distances.
+    /// Reads an evenly spaced subset of these CPUs.
     pub(crate) fn look(root: &Root, cpus: &CpuList) -> Self {
         let step = cpus.len().div_ceil(MOST_CPUS).max(1);
         let mut all = Self::default();

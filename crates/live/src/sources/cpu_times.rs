@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use os::procfs::{CpuTicks, USER_HZ, find_ticks, ticks_of_each};
 use record::live::CpuTimes;
 
-/// Kinds of softirqs in the order of the line (linux/include/linux/interrupt.h), by the names used for rates.
+/// Kinds of softirqs in the order of the `softirq` line (linux/include/linux/interrupt.h), by the names used for rates.
 const SOFTIRQS: [&str; 10] = [
     "softirqs-hi",
     "softirqs-timer",
@@ -33,7 +33,7 @@ pub(crate) struct Stat {
 }
 
 impl Stat {
-    /// Parses its text; `None` without the line for all CPUs.
+    /// Parses the text of /proc/stat; `None` if the line for all CPUs is missing.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut stat = Self { all: find_ticks(text, "cpu")?, each: ticks_of_each(text), ..Self::default() };
         for line in text.lines() {

@@ -1,5 +1,5 @@
-//! Memory of other nodes: the kernel counters of allocated pages (/proc/vmstat, nodeN/numastat), of accesses sampled by NUMA balancing, and
-//! the location of a process's pages (/proc/PID/numa_maps).
+//! Use of memory on other nodes: the kernel's counters of allocated pages (/proc/vmstat, nodeN/numastat) and of accesses sampled by NUMA
+//! balancing, and the location of a process's pages (/proc/PID/numa_maps).
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use os::procfs::{Stat, count_of};
 use record::live::Remote;
 use record::machine::Node;
 
-/// Smaller numbers of pages are insignificant.
+/// Smaller numbers of pages or accesses are insignificant.
 const LEAST: u64 = 100;
 /// Limits: the number of processes whose pages are read, the number of threads of each, and the length of the text.
 const MOST_PROCESSES: usize = 4;
@@ -55,7 +55,7 @@ impl Pages {
         self.taken.is_some()
     }
 
-    /// The shares in the time from this reading to `now`; `None` if there were too few events or if a count went backwards.
+    /// The shares of remote pages and accesses from this reading to `now`; `None` if there were too few or if a count went backwards.
     pub(crate) fn until(&self, now: &Self) -> Option<Remote> {
         let grown = |before: Option<(u64, u64)>, now: Option<(u64, u64)>| {
             let (before, now) = (before?, now?);
@@ -99,7 +99,7 @@ pub(crate) fn held(root: &Root, pids: &[i32], nodes: &[Node]) -> Option<f64> {
     (here.saturating_add(there) >= LEAST * PAGE).then(|| there as f64 / (here as f64 + there as f64))
 }
 
-/// `N0=12 N1=3 kernelpagesize_kB=4` of each line (Documentation/filesystems/proc.rst): node and bytes.
+/// The nodes and bytes in all lines such as `N0=12 N1=3 kernelpagesize_kB=4` (Documentation/filesystems/proc.rst).
 fn pages_by_node(text: &str) -> Vec<(u32, u64)> {
     let mut all = Vec::new();
     for line in text.lines() {

@@ -1,4 +1,4 @@
-//! Throttling by the CPU quotas of cgroups, from the `cpu.stat` of each group that has processes.
+//! Throttling by the CPU quotas of cgroups, from the `cpu.stat` of each group that has or had a quota.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use record::live::Throttled;
 const MOST_GROUPS: usize = 256;
 const MOST_FOLDERS: usize = 5000;
 
-/// Whether any cgroup reports throttling by its quota.
+/// Whether a cgroup hierarchy that can report throttling is mounted.
 pub(crate) fn are_shown(root: &Root) -> bool {
     Cgroups::read(root).folders("cpu").next().is_some()
 }

@@ -27,7 +27,7 @@ pub(crate) struct Heat {
 }
 
 impl Heat {
-    /// Whether packages count their energy, and this process may read it.
+    /// Whether packages count their energy and this process may read the counters.
     pub(crate) fn counts_energy(&self) -> bool {
         !self.energy_uj.is_empty()
     }

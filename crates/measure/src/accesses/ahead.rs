@@ -55,8 +55,8 @@ pub(super) struct Ahead<'a, R> {
     registers: [Option<u64>; NUMBERS],
     flags: Option<Flags>,
     stored: Vec<Stored>,
-    /// Registers computed from memory that was read now instead of at the time of the sample; and whether the last
-    /// value read came from such memory.
+    /// `of_now`: the registers computed from memory that was read now rather than at the time of the sample. `is_now`:
+    /// whether the last value was read now.
     of_now: Registers,
     is_now: bool,
     /// Registers computed from the last loaded value.
@@ -84,7 +84,7 @@ pub(super) struct Step {
 }
 
 impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
-    /// Starts before the instruction at `at`, with these registers; `of_load`: registers just set by a load.
+    /// Starts before the instruction at `at`, with these registers; `of_load` contains the registers that a load has just set.
     pub(super) fn new(
         (code, elsewhere): (&'a Code, &'a mut dyn FnMut(u64) -> Option<Code>),
         (at, wanted): (u64, u64),

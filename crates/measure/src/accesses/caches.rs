@@ -129,7 +129,7 @@ impl Caches {
         }
     }
 
-    /// The smallest cache in which this many bytes fit on a CPU whose cache has this number, without competitors.
+    /// The smallest cache in which this many bytes fit on a CPU whose last-level cache has this number, if nothing else uses the cache.
     pub(super) fn fits(&self, bytes: f64, number: usize) -> Fits {
         match bytes {
             _ if bytes <= FAR * self.first => Fits::FirstCache,
@@ -139,14 +139,14 @@ impl Caches {
         }
     }
 
-    /// The number of a CPU's cache.
+    /// The number of a CPU's last-level cache.
     pub(super) fn of_cpu(&self, cpu: u32) -> usize {
         let found = self.of_cpu.binary_search_by_key(&cpu, |(cpu, _)| *cpu);
         found.map_or(0, |at| self.of_cpu[at].1)
     }
 
-    /// The cache in which each of these sets fits, in the same order. The sets are in use simultaneously and share the
-    /// cache with this number.
+    /// The smallest cache in which each of these sets fits, in the same order. The sets are in use simultaneously and
+    /// share the last-level cache with this number.
     pub(super) fn fit(&self, number: usize, sets: &[Set]) -> Vec<Fits> {
         let cache = self.bytes.get(number).copied().unwrap_or(USUAL as f64);
         let part = part_of_each(&new_bytes(sets), cache).max(self.own);
@@ -193,7 +193,7 @@ impl Set {
     }
 }
 
-/// Bytes of each set that are not contained in a larger set of the same memory.
+/// Bytes of each set that are not contained in a larger set with the same owner.
 fn new_bytes(sets: &[Set]) -> Vec<f64> {
     let mut all: Vec<&Set> = sets.iter().filter(|set| set.counts()).collect();
     all.sort_by(|a, b| a.owner.cmp(&b.owner).then(b.bytes.total_cmp(&a.bytes)));

@@ -64,7 +64,7 @@ impl Code {
     pub(super) fn read(pages: &Pages, ip: u64) -> Option<Self> {
         let page = os::mapping::base_page();
         let first = ip - ip % page;
-        // A value taken from a stack as a return address may be any number.
+        // The address may be any number, because it may be a value on a stack that only looks like a return address.
         let last = first.saturating_add(page);
         let start = ip.saturating_sub(BEFORE);
         let is_there = |at: u64| matches!(pages.at(at), Some(Mapped::Own | Mapped::Shared));
@@ -286,7 +286,7 @@ const LINKS_OF_BRANCH: usize = 4;
 const SPIN: usize = 14;
 
 impl Listing {
-    /// `None` if nothing can be read there.
+    /// `None` if the instruction at `ip` cannot be read.
     fn of(code: &Code, ip: u64) -> Option<Self> {
         let mut all: Vec<(u64, Instruction)> =
             code.begins_before(ip).into_iter().map_while(|at| Some((at, code.at(at)?))).collect();

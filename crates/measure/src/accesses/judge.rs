@@ -12,8 +12,8 @@ use super::spread;
 
 /// Minimum number of accesses for a code location to be evaluated separately.
 const OWN: usize = 16;
-/// Minimum number of accesses from several code locations that show which memory in a private cache is evenly accessed: half of them may go
-/// to the pages of the first cache, each of which must be accessed four times to count as hot.
+/// Minimum number of accesses, combined from several code locations, for concluding that they miss the first cache. With fewer, up to half
+/// may go to hot pages in the first cache that are not recognized: a page needs four accesses to count as hot.
 const VAGUE: usize = 96;
 /// The owner number of memory shared by several processes: related programs map it at the same addresses.
 const OF_SEVERAL: i32 = 0;
@@ -35,7 +35,7 @@ fn owner(one: &Seen, touch: &Touch) -> i32 {
     if touch.shared { OF_SEVERAL } else { one.pid }
 }
 
-/// The level of the memory that samples access, by sample number: whether it fits in the caches, and its size.
+/// For each sample, by its number: the access that counts, and the smallest cache in which the accessed memory fits.
 fn places(all: &[Seen], caches: &Caches) -> Vec<Option<(Touch, Fits)>> {
     let mut placed: Vec<Placed> = Vec::new();
     for (number, one) in all.iter().enumerate() {
@@ -79,7 +79,7 @@ fn places(all: &[Seen], caches: &Caches) -> Vec<Option<(Touch, Fits)>> {
         let fit = caches.fit(cache, &sets);
         let is_mixed = |of: &[Placed]| of.windows(2).any(|two| two[0].touch.place != two[1].touch.place);
         for (part, fits) in parts.iter().zip(fit) {
-            // Among few accesses of several code locations, those to hot pages are not recognized.
+            // With few accesses from several code locations, hot pages are not recognized.
             let is_vague = fits == Fits::OwnCache && part.len() < VAGUE && is_mixed(part);
             part.iter().for_each(|one| put(one, if is_vague { Fits::FirstCache } else { fits }));
         }

@@ -45,7 +45,7 @@ const KEPT: Duration = Duration::from_secs(10);
 const MOST_KEPT: usize = 8192;
 /// Maximum number of known code locations.
 const MOST_SITES: usize = 8192;
-/// Maximum number of 2 MiB regions with a known owner.
+/// Maximum number of 2 MiB regions whose kind of memory is stored.
 const MOST_MAPPED: usize = 65_536;
 /// Maximum number of processes with a known parent, and maximum number of steps up the process tree.
 const MOST_PARENTS: usize = 65_536;
@@ -97,7 +97,7 @@ pub struct Accesses {
     /// One in 2^`thinned` samples is saved.
     thinned: u32,
     came: u64,
-    /// Times at which the kernel dropped samples for lack of buffer space, and their numbers.
+    /// Times at which the kernel dropped samples for lack of buffer space, and the number of samples dropped each time.
     lost: VecDeque<(Instant, u64)>,
     caches: Caches,
     /// The node of each CPU; empty with one node.
@@ -180,7 +180,7 @@ impl Accesses {
         self.sampler.is_some() && self.threads.is_none()
     }
 
-    /// Also samples these threads, if it samples threads rather than CPUs.
+    /// Also samples these threads, unless whole CPUs are sampled.
     pub(crate) fn follow(&mut self, tids: impl Iterator<Item = i32>) {
         let (Some(threads), Some(sampler)) = (&mut self.threads, &mut self.sampler) else { return };
         let there: BTreeSet<i32> = tids.collect();

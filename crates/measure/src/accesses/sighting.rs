@@ -33,7 +33,7 @@ pub(super) struct Seen {
     pub(super) cpu: u32,
     pub(super) decoded: bool,
     pub(super) spins: bool,
-    /// The address of the load that it waits for.
+    /// The address of the load that the thread waits for.
     pub(super) load: Option<u64>,
     /// Whether the memory accessed by that load is unknown.
     pub(super) hidden: bool,
@@ -129,7 +129,7 @@ pub(super) fn see(
         Some((touch, ..)) if is_near(load, touch.address) => None,
         // An address computed from possibly overwritten registers only counts if memory is mapped there.
         Some((touch, there, found)) if there || found.is_had => {
-            // Memory read now yields the same address for all samples evaluated at the same time.
+            // Memory read now yields the same address for all samples evaluated at the same time, so a repeated address counts as unknown.
             let again = found.is_now && *last_now == Some((at, found.address));
             *last_now = found.is_now.then_some((at, found.address));
             hidden = again;

@@ -18,8 +18,8 @@ use crate::tasks::{Effort, Sampler, Seen, thread};
 /// Time between two checks for a stop request or an ended process.
 const NOTICE: Duration = Duration::from_millis(50);
 
-/// With more processes than this, children are not searched: for a service with many processes, all of them are already
-/// listed.
+/// With more processes than this, children are not searched for, because all processes of such a large service are
+/// already listed.
 const MOST_WITH_CHILDREN: usize = 32;
 /// Maximum number of descendants read per process.
 const MOST_IN_TREE: usize = 256;
@@ -36,7 +36,7 @@ pub struct Attached {
     pub cpus: CpuList,
 }
 
-/// The reason why a process cannot be watched.
+/// The reason why a process cannot be observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AttachError {
     /// There is no process with this PID.
@@ -124,7 +124,7 @@ impl Watched {
             .of_tree
             .filter(|_| self.is_there())
             .map(|first| less(tree_ticks(self.process.pid, named), first));
-        // If a process leaves the tree while alive, its time is no longer included.
+        // If a descendant leaves the tree while it still runs, its time is no longer included.
         now.map_or(own, |tree| std::cmp::max_by_key(tree, own, |ticks| ticks.0.saturating_add(ticks.1)))
     }
 
@@ -138,7 +138,7 @@ impl Watched {
 pub struct Watching {
     all: Vec<Watched>,
     sampler: Sampler,
-    /// The time at which results were last taken.
+    /// The time up to which results have been returned.
     since: Instant,
     /// Samples of the processes' waits in user mode, if taken.
     accesses: Option<Accesses>,
@@ -187,8 +187,8 @@ impl Watching {
         self.all.iter().filter(|one| one.there).map(|one| &one.process)
     }
 
-    /// From now on, also samples the waits of their threads in user mode. The threads are sampled only if sampling
-    /// whole CPUs is not permitted.
+    /// From now on, also samples the waits of the processes' threads in user mode. The threads are sampled only if
+    /// sampling whole CPUs is not permitted.
     pub fn sample(&mut self, known: Hierarchy) {
         self.accesses = Some(Accesses::of_threads(known));
     }
@@ -202,7 +202,7 @@ impl Watching {
     /// processes and everything that they started since the last observation.
     pub fn watch(&mut self, limit: Option<Duration>, stop: &Stop) -> Run {
         if self.since.elapsed() > NOTICE {
-            // Other activity occurred since the last observation; it does not count.
+            // Activity between the last observation and now does not count.
             self.look();
             self.take();
         }
@@ -256,7 +256,7 @@ impl Watching {
         }
     }
 
-    /// The activity and the elapsed time since the last call, the observations of the threads, and the threads' clock.
+    /// The elapsed time, the activity, the observations of the threads, and the threads' clock since the last call.
     fn take(&mut self) -> (Duration, Usage, (Seen, Option<f64>)) {
         let now = Instant::now();
         let wall = now - std::mem::replace(&mut self.since, now);
@@ -274,7 +274,7 @@ impl Watching {
         self.all.iter().map(|one| one.process.pid).collect()
     }
 
-    /// From now on, the totals include descendants.
+    /// From now on, the totals include descendants, unless there are many processes.
     fn begin_trees(&mut self) {
         let named = self.named();
         let few = named.len() <= MOST_WITH_CHILDREN;

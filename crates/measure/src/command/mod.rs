@@ -150,14 +150,14 @@ fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<(Run, Vec<
     let others_sampled =
         watch.accesses.as_mut().map(|accesses| accesses.of_others(&pids_of(&seen))).unwrap_or_default();
     let clock = clock(&reading, cpufreq, seen.looks.all);
-    // One child was waited for, so one result exists.
+    // Exactly one child was waited for, so there is a result.
     let mut ended = ended.unwrap_or_else(|| child.wait(stop, None));
     // Samples may miss a short-lived second thread. Only CPU use slightly above one CPU can be due to the difference of
     // the clocks.
     let hardly = ended.usage.user + ended.usage.system <= ended.wall.as_secs_f64() * 1.1;
     let threads = if hardly && seen.looks.all > 0 && seen.most_threads <= 1 { 1 } else { usize::MAX };
     leave_out(&had, &mut ended, threads.min(usable(job)));
-    // The kernel counts used pages per CPU and rounds the sum.
+    // The kernel counts used pages separately for each CPU, so the sum is inexact.
     let rss_known = ended.usage.max_rss_bytes > own_rss.saturating_add(own_rss / 8);
     let run = Run {
         ended,
@@ -240,7 +240,7 @@ struct Watch<'a> {
     before: Option<Look>,
     samples: Option<Hierarchy<'a>>,
     accesses: Option<Accesses>,
-    /// Time of the next sample of its threads.
+    /// Time of the next sample of the command's threads.
     look_at: Instant,
     tell: Tell<'a>,
 }

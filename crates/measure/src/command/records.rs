@@ -12,14 +12,14 @@ use crate::counters::{NO_COUNTERS, TopDown, availability, counts, find, shares};
 use crate::tasks::thread_waits;
 use os::child::Exit;
 
-/// The workload name of a command's time.
+/// The name of the workload in the labels of a command's results.
 const WORKLOAD: &str = "command";
 /// Maximum number of threads listed separately in a record; the others are summed.
 const MOST_THREADS: usize = 32;
 /// Minimum number of samples for estimating the idle time to within 10 % from the share of idle samples.
 const ENOUGH_LOOKS: u64 = 20;
 
-/// The number of processes other than the specified processes.
+/// The number of observed processes that the user did not specify; 0 for a started command.
 fn below(run: &Run) -> u64 {
     if run.attached.is_empty() {
         return 0;
@@ -92,7 +92,7 @@ fn times(run: &Run) -> Times {
     let least = (wall - user - system - runnable).max(0.0);
     let looked = run.seen.looks.all >= ENOUGH_LOOKS && run.seen.most_threads > 1;
     let idle = if looked { wall * run.seen.looks.idle as f64 / run.seen.looks.all as f64 } else { 0.0 };
-    // The rest also includes the time for which unsampled threads waited for a CPU; only samples separate the two.
+    // If many threads were not sampled, `least` also includes the time for which they waited for a CPU.
     let off_cpu = if looked && unseen_share(run) > UNSEEN { idle.min(least) } else { least.max(idle) };
     let rest = (wall - user - system - off_cpu).max(0.0);
     // Whether the command's threads were almost never running or ready at the same time.

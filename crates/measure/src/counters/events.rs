@@ -1,7 +1,7 @@
 //! The events that have the same name in every kernel, by perf's names, and the groups in which they are counted.
 //!
 //! A group is counted as a whole or not at all, so both sides of a ratio belong in one group. Each group must fit on the smallest PMU in
-//! use (four counters, one of which may be used by a watchdog), so no group has more than two events.
+//! use (four counters, one of which may be used by a watchdog), so no group of hardware events has more than two.
 
 use std::sync::LazyLock;
 
@@ -55,7 +55,7 @@ pub(super) const CORE_GROUP: &[&str] = &["cycles", "instructions"];
 pub(super) const SOFTWARE_GROUP: &[&str] =
     &["task-clock", "context-switches", "cpu-migrations", "page-faults", "minor-faults", "major-faults"];
 
-/// Software events that a process's accounting (`wait4`) lacks, or counts from before its program started.
+/// Software events that a process's accounting (`wait4`) lacks, or that it already counts before the process's program starts.
 pub(super) const UNACCOUNTED_GROUP: &[&str] = &["task-clock", "cpu-migrations", "page-faults"];
 
 /// The event with this name.

@@ -1,5 +1,5 @@
-//! Opens events in groups, with fallbacks: it counts only user mode if counting the kernel is refused, opens single
-//! events if a group does not fit, and opens the remaining events if one is missing.
+//! Opens events in groups, with fallbacks: only user mode is counted if counting the kernel is refused, events are
+//! opened singly if a group does not fit, and the remaining events are opened if one is missing.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -38,7 +38,7 @@ impl Wish {
     /// Like `plain`, but for one of several kinds of core. `lookup` finds a unit's encoding for Arm's names.
     pub(super) fn on_unit(names: &[&str], unit: &Pmu, lookup: impl Fn(&str) -> Option<Code>) -> Self {
         let code = |event: &Event| {
-            // Arm kernels did not always accept the extended form, but all accept their own names.
+            // Some Arm kernels reject the extended form, but all accept Arm's own event names.
             if cfg!(target_arch = "x86_64") {
                 return Some(event.on_unit(unit.kind));
             }
@@ -76,7 +76,7 @@ impl Group {
         self.members.iter().any(|(member, _)| *member == event)
     }
 
-    /// Adds its values to `tally`.
+    /// Adds the group's values to `tally`.
     pub(super) fn read(&self, tally: &mut Tally) {
         // The number of members, the enabled and running times, and then the counts of the members in the order in
         // which they were opened.

@@ -72,7 +72,7 @@ impl Counters {
         Self::open_mode(target, set, false)
     }
 
-    /// Like [`Counters::open`], but for user mode only: the loop's own instructions, without instructions of interrupts.
+    /// Like [`Counters::open`], but counts only user mode, so that instructions of interrupt handlers are not counted.
     pub fn open_user(target: Target, set: Set) -> Counters {
         Self::open_mode(target, set, true)
     }

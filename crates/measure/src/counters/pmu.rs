@@ -49,7 +49,7 @@ pub(super) fn unit(root: &Root, name: &str) -> Option<Pmu> {
     let folder = format!("{DEVICES}/{name}");
     let kind = root.number(&format!("{folder}/type"))?;
     let cpus = root.cpu_list(&format!("{folder}/cpus"));
-    // The PMU of a kind of core without an online CPU counts nothing.
+    // If none of its CPUs is online, a PMU counts nothing.
     if cpus.as_ref().is_some_and(CpuList::is_empty) {
         return None;
     }
@@ -95,8 +95,8 @@ impl Pmu {
     }
 }
 
-/// The terms of an event and their values, if it has the kernel's documented form. A term without a value is set to 1.
-/// Terms such as `period` are omitted.
+/// The terms of an event and their values; `None` if the text does not have the kernel's documented form. A term
+/// without a value is set to 1.
 fn terms(text: &str) -> Option<Vec<(String, u64)>> {
     if text.len() > LONGEST {
         return None;

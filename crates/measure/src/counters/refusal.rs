@@ -56,7 +56,7 @@ pub(super) fn surroundings() -> &'static Surroundings {
 /// The facts of the machine below `root`.
 pub(super) fn read_surroundings(root: &Root) -> Surroundings {
     let units = pmu::core_units(root);
-    // Only a missing PMU is explained by a hypervisor.
+    // A hypervisor only matters as the explanation for a missing PMU.
     let virtual_machine = units.as_ref().is_none_or(Vec::is_empty) && has_hypervisor(root);
     let paranoid = root.number("/proc/sys/kernel/perf_event_paranoid");
     Surroundings { paranoid, units, virtual_machine, no_call: false }
@@ -75,12 +75,12 @@ fn has_hypervisor(root: &Root) -> bool {
 }
 
 impl Surroundings {
-    /// The reason for having no events at all, if the kernel lacks the system call.
+    /// The reason why no events are available, if the kernel lacks the system call.
     pub(super) fn without_call(&self) -> Option<Unavailable> {
         self.no_call.then(|| Unavailable::new(NO_CALL))
     }
 
-    /// The reason for having no hardware events, if the CPUs have no PMU.
+    /// The reason why no hardware events are available, if the CPUs have no PMU.
     pub(super) fn without_unit(&self) -> Option<Unavailable> {
         if self.no_call {
             return self.without_call();
@@ -109,7 +109,7 @@ impl Surroundings {
         match error.raw_os_error() {
             Some(libc::EACCES | libc::EPERM) => self.denied(scope),
             Some(libc::ENOENT | libc::EOPNOTSUPP | libc::EINVAL | libc::ENODEV | libc::ENXIO) => {
-                // Without /sys the units are unknown: a guest that refuses an event most likely has none.
+                // Without /sys, the PMUs are unknown. A guest in which an event is refused most likely has no PMU.
                 let unknown =
                     || Unavailable::new(if self.virtual_machine { NO_VIRTUAL_PMU } else { NOT_COUNTED });
                 self.without_unit().unwrap_or_else(unknown)

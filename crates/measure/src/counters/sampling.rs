@@ -33,8 +33,8 @@ const EXEC: u16 = 1 << 13;
 const HEAD: usize = 1024;
 const TAIL: usize = 1032;
 
-/// Registers of a sample. x86-64: RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8 to R15, as instructions number them. AArch64: X0 to
-/// X30, SP.
+/// Registers of a sample, in the order of their numbers in instructions. x86-64: RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8 to
+/// R15. AArch64: X0 to X30, SP.
 pub(crate) const REGISTERS: usize = if cfg!(target_arch = "x86_64") { 16 } else { 32 };
 
 /// The requested registers, by the kernel's numbers.
@@ -86,7 +86,7 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    /// This many bytes of the thread's stack; `None` outside the copied part. `pointer`: the stack pointer.
+    /// Reads a value of this many bytes from the thread's stack; `None` outside the copied part. `pointer` is the stack pointer.
     pub(crate) fn on_stack(&self, pointer: u64, address: u64, bytes: u8) -> Option<u64> {
         let from = usize::try_from(address.checked_sub(pointer)?).ok()?;
         let mut value = [0; 8];
@@ -169,7 +169,7 @@ impl Sampler {
         Ok(())
     }
 
-    /// Stops sampling all other threads.
+    /// Stops sampling all threads except these.
     pub(crate) fn keep_threads(&mut self, tids: &BTreeSet<i32>) {
         self.rings.retain(|(whose, _)| !matches!(whose, Whose::Thread(tid) if !tids.contains(tid)));
     }
@@ -179,7 +179,7 @@ impl Sampler {
         self.rings.is_empty()
     }
 
-    /// Takes the samples since the last call.
+    /// Passes the samples since the last call to `each`.
     pub(crate) fn take(&mut self, mut each: impl FnMut(Noted)) {
         self.rings.iter_mut().for_each(|(_, ring)| ring.take(&mut each));
     }
@@ -222,7 +222,7 @@ impl Ring {
         }
     }
 
-    /// Takes the samples of this ring buffer.
+    /// Passes the new samples in this ring buffer to `each`.
     fn take(&mut self, each: &mut impl FnMut(Noted)) {
         let head = self.word(HEAD).load(Ordering::Acquire);
         let mut tail = self.word(TAIL).load(Ordering::Relaxed);
@@ -295,7 +295,7 @@ fn sample(record: &[u8], in_kernel: bool) -> Option<Sample> {
     Some(Sample { pid: pid as i32, tid: tid as i32, cpu, time, ip, in_kernel, registers, stack })
 }
 
-/// The stack copy in a record: its size, the data, and the filled length.
+/// The stack copy in a record. The record contains the size of the copy, the data, and the filled length.
 fn stack(record: &[u8], at: usize) -> Option<&[u8]> {
     let room = usize::try_from(word(record, at)?).ok()?;
     let there = record.get(8 * at + 8..)?.get(..room)?;

@@ -4,8 +4,8 @@
 //!
 //! | method | events | formula |
 //! |---|---|---|
-//! | Intel since Ice Lake, Atom since Gracemont | `topdown-*` of sysfs, led by `slots` if available | `tools/perf/Documentation/topdown.txt` |
-//! | Intel before | `topdown-total-slots` and four more of sysfs | A. Yasin, ISPASS 2014 |
+//! | Intel since Ice Lake, Atom since Gracemont | `topdown-*` from sysfs, in a group led by `slots` if available | `tools/perf/Documentation/topdown.txt` |
+//! | Earlier Intel | `topdown-total-slots` and four more events from sysfs | A. Yasin, ISPASS 2014 |
 //! | AMD since Zen 4 | dispatch slots | AMD's Processor Programming References, `pmu-events/arch/x86/amdzen4`, `amdzen5` |
 //! | Arm with slots | `stall_slot*`, `op_retired`, `op_spec` | Arm's telemetry specification, `pmu-events/arch/arm64/sbsa.json` |
 //! | Kunpeng 920 | `fetch_bubble`, instructions | `pmu-events/arch/arm64/hisilicon/hip08` |
@@ -41,7 +41,7 @@ pub struct TopDown {
 pub(super) enum Method {
     /// Counts of slots by category, directly from the CPU.
     Categories,
-    /// Total slots, issued, retired, fetch bubbles and recovery bubbles, with the two scales of sysfs.
+    /// Total, issued and retired slots, fetch and recovery bubbles. `total` and `recovery` are the scales of these events in sysfs.
     Bubbles { total: f64, recovery: f64 },
     /// AMD's dispatch slots; `width`: slots per cycle.
     Dispatch { width: f64 },
@@ -155,7 +155,7 @@ fn categories(root: &Root, unit: &Pmu) -> Option<Vec<Planned>> {
 fn bubbles(root: &Root, unit: &Pmu) -> Option<Plan> {
     let method =
         Method::Bubbles { total: unit.scale(root, BUBBLES[0]), recovery: unit.scale(root, BUBBLES[4]) };
-    // At most three: a core with hyper-threading has four counters, one of which a watchdog may use.
+    // At most three events per group: a core with hyper-threading has four counters, one of which a watchdog may use.
     let groups = vec![planned(root, unit, &BUBBLES[..3])?, planned(root, unit, &BUBBLES[3..])?];
     Some(Plan { method, groups })
 }
@@ -192,7 +192,7 @@ fn kunpeng(root: &Root, unit: &Pmu, midr: Midr) -> Option<Plan> {
     Some(Plan { method: Method::Fetch { width: 4.0 }, groups })
 }
 
-/// A plan with the stalled cycles. Only the split of the remaining slots needs more than the generic stall events.
+/// A plan with the stalled cycles. Dividing the other cycles into retired and discarded work requires more than the generic stall events.
 fn stalled_cycles(root: &Root, unit: &Pmu) -> Option<Plan> {
     let groups = vec![
         planned(root, unit, &["stall_frontend", "stall_backend"])?,

@@ -159,7 +159,7 @@ fn zen_4_and_5_count_dispatch_slots_and_zen_3_has_none() {
     assert_eq!(of(0x00b4_0f40).unwrap().method, Method::Dispatch { width: 8.0 });
     assert_eq!(of(0x00a0_0f11), None);
     assert_eq!(of(0x0080_0f12), None);
-    // 100 cycles, 600 slots; a hyperthread sibling used 120 of them.
+    // 100 cycles, 600 slots; a hyperthread sibling used 120 of these slots.
     let counted = reading(&[
         ("cycles", 100),
         ("de_no_dispatch_per_slot.no_ops_from_frontend", 60),
@@ -170,7 +170,7 @@ fn zen_4_and_5_count_dispatch_slots_and_zen_3_has_none() {
     close(&shares(genoa.method, &counted).unwrap(), [0.4, 0.1, 0.125, 0.375]);
 }
 
-/// drivers/perf/arm_pmuv3.c with `slots` of PMMIR_EL1.
+/// As in drivers/perf/arm_pmuv3.c; `slots` is the value from PMMIR_EL1.
 fn arm(slots: &str) -> (tempfile::TempDir, Root) {
     tree(
         "armv8_pmuv3_0",

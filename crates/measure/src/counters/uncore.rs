@@ -49,7 +49,7 @@ enum Role {
 #[serde(deny_unknown_fields)]
 struct Family {
     source: &'static str,
-    /// The beginning of a unit's name, and the text before the last number in it.
+    /// Two parts of a unit's name: its beginning, and the text before its last number.
     name: (&'static str, &'static str),
     /// Each event, by the unit's name for it or as its full encoding, and the bytes per event.
     events: Vec<(Role, &'static str, f64)>,
@@ -157,8 +157,8 @@ impl Uncore {
         Carried(self.events.iter().map(|(_, _, event)| event()).collect())
     }
 
-    /// Memory traffic between two readings that are this many seconds apart. `None` if a controller has no value,
-    /// because the sum would be too small, or if no counter advanced, which is impossible with memory in use.
+    /// Memory traffic between two readings that are this many seconds apart. `None` if a controller has no value, because the sum would be
+    /// too small. Also `None` if no counter advanced, because memory is always in use.
     pub fn between(&self, before: &Carried, now: &Carried, seconds: f64) -> Option<Traffic> {
         let (mut read, mut written, mut moved) = (None, None, 0.0);
         let (mut busy, mut clocks) = (Some(0.0), Some(0.0));
@@ -190,8 +190,8 @@ impl Uncore {
     }
 }
 
-/// Opens all of a family's events on all of its units, or none, because a sum without one controller is too small.
-/// `Ok(None)`: there is no such unit here, or none with these events.
+/// Opens all of a family's events on all of its units. If one cannot be opened, none are, because a sum without one controller would be too
+/// small. `Ok(None)`: this machine has no such unit, or no such unit with these events.
 fn open_family(
     root: &Root,
     family: &'static Family,

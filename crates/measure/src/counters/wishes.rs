@@ -13,15 +13,15 @@ pub enum Set {
     Core,
     /// Software events: time, switches, migrations, faults.
     Software,
-    /// Only the events that the kernel's accounting of a process lacks, or counts from before its program started. The
-    /// set is as small as possible, because the kernel patches its code twice for each event that is not yet in use.
+    /// Only the events that the kernel's accounting of a process either lacks or also counts before the process starts its program. The set
+    /// is as small as possible, because the kernel patches its code twice for each event that is not yet in use.
     Unaccounted,
-    /// Every event of [`super::EVENTS`], and top-down if the CPU has it. Groups alternate on the counters.
+    /// Every event of [`super::EVENTS`], and top-down analysis if the CPU supports it. The groups take turns on the counters.
     Full,
 }
 
 impl Set {
-    /// The software events, the groups of hardware events, and whether top-down is included.
+    /// The software events, the groups of hardware events, and whether top-down analysis is included.
     fn parts(self) -> (&'static [&'static str], &'static [&'static [&'static str]], bool) {
         match self {
             Set::Core => (&[], &[events::CORE_GROUP], false),
@@ -54,7 +54,7 @@ pub(super) fn group_wishes(set: Set) -> Vec<Wish> {
     wishes
 }
 
-/// These groups for each kind of core of this machine. Cycles and instructions stay on the PMU if there is room.
+/// The requests for these groups, one per kind of core on this machine. Cycles and instructions stay on the PMU if there is room.
 pub(super) fn hardware_wishes(groups: &[&[&str]]) -> Vec<Wish> {
     let units = refusal::surroundings().units.as_deref().unwrap_or_default();
     if units.len() < 2 {

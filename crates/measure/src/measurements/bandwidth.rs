@@ -23,7 +23,7 @@ use crate::repeat::{Rates, judged, there_and_back};
 
 const NAME: &str = "bandwidth";
 
-/// Maximum half-width of the interval; a bandwidth with a wider interval is too noisy.
+/// Maximum half-width of the 95 % CI; a bandwidth with a wider interval is too noisy.
 const TARGET: f64 = 0.05;
 
 /// Minimum total size of all arrays, as a multiple of the last-level caches. Each is created at four times the caches;
@@ -50,7 +50,7 @@ pub(crate) const BANDWIDTH: Measure = Measure {
         );
         (allowed < wanted).then(|| Coverage::degraded(NAME, why).with_remedy(MORE_MEMORY))
     },
-    // Includes the first touch of many gigabytes on many CPUs, and starting hundreds of threads for each result.
+    // The time includes the first touch of many gigabytes on many CPUs, and starting hundreds of threads for each result.
     budget: |machine, cpus, depth| Budget {
         seconds: depth.pick(1.7, 11.0, 90.0) + cpus.len() as f64 * depth.pick(0.1e-3, 20e-3, 75e-3),
         bytes: beyond_caches(machine).saturating_mul(ARRAYS as u64),
@@ -111,7 +111,7 @@ fn plan_and_run(context: &mut Context, groups: &[Group], parts: &[Part]) -> Resu
         _ => Op::ALL.to_vec(),
     };
     let rounds = context.depth.pick(1, 2, 6);
-    // Done before the time is divided, because it takes some time if there are other tasks.
+    // These measurements precede the division of the remaining time, because the first one takes a while if there are other tasks.
     let taken = beside::measure_taken(context, groups.last(), parts)?;
     write_allocate::measure_avoided(context, groups, parts)?;
     let runs: usize = groups.len() * ops.iter().map(|op| variants(*op).len()).sum::<usize>() * rounds;
@@ -179,7 +179,7 @@ fn best_width(context: &Context, group: &Group, parts: &[Part]) -> kernels::Vari
     best.0
 }
 
-/// Bytes per iteration as counted by STREAM, or including the read of every stored line.
+/// Bytes per iteration: either as counted by STREAM, or with an additional read of every stored line.
 fn counted(stream: &Stream, bus: bool) -> u32 {
     if bus { stream.bus_bytes() } else { stream.stream_bytes() }
 }
@@ -237,7 +237,7 @@ fn push(
     // lmbench's stream prints the time per element as "latency", the unit of old tables.
     let stream_op = matches!(stream.op, Op::Copy | Op::Scale | Op::Add | Op::Triad);
     if stream_op && stream.stores == Stores::Regular && group.cpus.len() == 1 {
-        // All arrays advance equally.
+        // Each iteration processes the same number of elements of every array.
         let elements = f64::from(counted(stream, false) / u32::from(stream.arrays)) / 8.0;
         let place = place.with_label(Label::Cpu, group.cpus[0]);
         let samples = rates.samples.iter().map(|rate| 1e9 / (rate * elements)).collect();

@@ -18,7 +18,7 @@ use crate::watch;
 /// Maximum difference between the results of the two chains; beyond this, at least one of them does not show the clock.
 const AGREEMENT: f64 = 0.01;
 
-/// Maximum half-width of the interval; a clock with a wider interval is too noisy.
+/// Maximum half-width of the 95 % CI; a clock with a wider interval is too noisy.
 const TARGET: f64 = 0.01;
 
 /// Length of one timed chain: long compared with the time to read the clock (25 ns), short compared with the interval
@@ -29,7 +29,7 @@ const CHAIN_SECONDS: f64 = 150e-6;
 /// about 650 µs after the last heavy instruction, so a reading immediately afterwards still shows that clock.
 const BURST_SECONDS: f64 = 400e-6;
 
-/// Minimum number of samples for an interval.
+/// Minimum number of samples for a 95 % CI.
 const LEAST: usize = 6;
 
 /// Extra time for sampling on a CPU that is so busy that hardly any sample is undisturbed.
@@ -79,7 +79,7 @@ pub(crate) const CLOCK: Measure = Measure {
 fn run(context: &mut Context) -> Result<(), Halt> {
     let lead = context.lead()?;
     let cpus: Vec<u32> = context.cpus.iter().collect();
-    // Scalar and each vector width, on one CPU and on all CPUs.
+    // The clock is measured for scalar code and after work of each vector width, on one CPU and on all CPUs.
     let wide = |heavy: &&heavy::Heavy| heavy.variant.bits() > 128 || cfg!(target_arch = "aarch64");
     let vectors = heavy::all().iter().filter(|heavy| heavy.variant.usable()).filter(wide).map(Some);
     let vectors: Vec<Option<&heavy::Heavy>> = std::iter::once(None).chain(vectors).collect();

@@ -32,7 +32,7 @@ use pairs::{Pair, Plan};
 
 const NAME: &str = "core-to-core";
 
-/// Maximum half-width of the interval; a pair with a wider interval is too noisy.
+/// Maximum half-width of the 95 % CI; a pair with a wider interval is too noisy.
 const TARGET: f64 = 0.05;
 
 /// Time per pair for both methods together, s.
@@ -48,11 +48,11 @@ const START_SECONDS: f64 = 0.012;
 /// few pairs, within the pair's share of the second limit.
 const LIMITS: (f64, f64) = (0.04, 0.5);
 
-/// Maximum time under an emulator, as a multiple of the above, because two CPUs of an emulated machine may be two
-/// threads that rarely run at the same time.
+/// Maximum time of the measurement under an emulator, as a multiple of the maximum time on hardware. Two CPUs of an emulated machine may be
+/// two threads that rarely run at the same time.
 const EMULATED: f64 = 600.0;
 
-/// The limit of an emulated machine's pairs, as a multiple of that on hardware.
+/// The first limit for the pairs of an emulated machine, as a multiple of the limit on hardware.
 const EMULATED_LIMIT: f64 = 100.0;
 
 /// Maximum number of attempts for a pair that did not run at the same time. Further attempts follow after all other
@@ -278,7 +278,7 @@ fn push(context: &mut Context, done: &mut Done, pair: &Pair, figures: Figures) {
         .with_detail(detail::PAGES, u64::from(proven))
         .with_detail(detail::PAGE, size_word(base_page()))
         .with_known_detail(detail::ON_NODE, proven.then_some(1.0));
-    // The result belongs to the placement found before the matrix: a pair takes a millisecond, and there are no
+    // The result is valid for the placement found before the matrix was measured: a pair takes only a millisecond, and there are no
     // placement checks between pairs.
     let m = Measurement { marks: mark_samples(figures.marks), ..m }.with_looks(vec![context.next_look()]);
     let is_same = |one: &Measurement| done.pass > 0 && one.metric == m.metric && one.labels == m.labels;

@@ -20,7 +20,7 @@ use os::mapping::{HUGE, Mapping, Page, base_page};
 
 const NAME: &str = "costs";
 
-/// Maximum half-width of the interval; a cost with a wider interval is too noisy.
+/// Maximum half-width of the 95 % CI; a cost with a wider interval is too noisy.
 const TARGET: f64 = 0.05;
 
 /// Branches in one sequence: far more than any predictor memorizes (5,000 to 30,000 observed).
@@ -236,7 +236,7 @@ fn mispredicts(cpu: u32, sampling: Sampling, watch: &mut Watch) -> Measurement {
 const PING: u8 = 1;
 
 fn send(mut to: &PipeWriter, byte: u8) {
-    // A missing partner is detected because it does not answer.
+    // The error is ignored: a missing partner is detected by the lack of an answer.
     let _ = to.write(&[byte]);
 }
 
@@ -246,7 +246,7 @@ fn receive(mut from: &PipeReader) -> u8 {
     if matches!(from.read(&mut byte), Ok(1)) { byte[0] } else { 0 }
 }
 
-/// Samples of `trip` on `cpu` while `partner` runs on `to`, until `end` ends it.
+/// Samples `trip` on `cpu` while `partner` runs on `to`. Finally, `end` stops the partner.
 fn sample_beside(
     (cpu, to): (u32, u32),
     sampling: Sampling,
@@ -303,7 +303,7 @@ fn context_switch(context: &mut Context, cpu: u32, to: u32, sampling: Sampling) 
     push_switches(context, m.with_detail(detail::WRITE_AND_READ_NS, overhead));
 }
 
-/// Pushes a cost that consists of context switches, which therefore do not count as disturbances.
+/// Pushes a cost whose operation consists of context switches, so that context switches do not count as disturbances.
 fn push_switches(context: &mut Context, mut m: Measurement) {
     m.marks.retain(|mark| mark.mark != record::Mark::Switched);
     context.push(judged(m, 2.0 * TARGET));

@@ -156,8 +156,8 @@ fn take_curves(context: &mut Context, cpu: u32, pinned: bool, sizes: &[usize]) -
         if context.out_of_time() {
             break;
         }
-        // The curve on huge pages has priority. If the memory for both would exceed the budget, the one on base pages
-        // ends earlier, and sizes are skipped.
+        // The curve on huge pages has priority. If both curves together would exceed the time budget, the curve on base pages ends earlier,
+        // and sizes are skipped.
         let left = context.seconds_left();
         let needs = |curves: &[Curve], stride: usize| -> f64 {
             let rest = || thin(&sizes[step..], stride);
@@ -241,11 +241,11 @@ fn take_curves(context: &mut Context, cpu: u32, pinned: bool, sizes: &[usize]) -
     ended
 }
 
-/// Measures a point of a curve; returns the seconds for reading its set once.
+/// Measures a point of a curve; returns the part of the warm-up time that grows with the size of the working set, s.
 fn take_point(curve: &mut Curve, effort: Effort, context: &mut Context, watch: &mut Watch) -> f64 {
     let out_of_time = || context.out_of_time();
     let warmed = warm::warm(&mut curve.cycle, curve.page.bytes(), context.depth, out_of_time);
-    // A short chase determines the number of hops for the duration of a sample.
+    // A short chase determines how many hops fit into one sample.
     let trial = 2_048;
     watch.refresh();
     let taken = watch.sample(|| curve.cycle.walk(trial));
@@ -253,7 +253,8 @@ fn take_point(curve: &mut Curve, effort: Effort, context: &mut Context, watch: &
         .next_multiple_of(kernels::chase::UNROLL)
         .max(1_024);
     let samples = sample(curve, hops, effort, context, watch);
-    // If the time had already expired when a point began, the point could consist of a single disturbed sample.
+    // A point with too few samples is dropped: if the time had already expired when it began, it could consist of a single disturbed
+    // sample.
     if samples.len() >= LEAST_SAMPLES {
         let draws = vec![samples.len()];
         curve.points.push(Point { bytes: curve.cycle.bytes(), hops, samples, draws });

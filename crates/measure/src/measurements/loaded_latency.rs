@@ -27,11 +27,12 @@ use crate::watch::ns_since;
 
 const NAME: &str = "loaded-latency";
 
-/// Cycles (chained adds) that a loader waits after each 16 KiB: from an almost idle machine down to no wait, in steps
-/// by a factor of two to three. The smallest steps are around the usual knee.
+/// Cycles (chained adds) that a loader waits after each 16 KiB. The longest wait leaves the machine almost idle, and the last value is no
+/// wait. Each value is smaller than the previous one by a factor of two to three; the factor is smallest around the usual knee of the
+/// curve.
 const WAITS: [u64; 10] = [120_000, 40_000, 16_000, 8_000, 4_000, 2_000, 1_000, 500, 200, 0];
 
-/// Number of load rates: none, then one for each wait.
+/// Number of load rates: one without load, and one for each wait.
 const RATES: usize = 1 + WAITS.len();
 
 /// Bytes that a loader reads between waits.
@@ -40,12 +41,12 @@ const BURST: usize = 16 << 10;
 /// Hops per latency sample: about 50 µs from memory.
 const HOPS: u64 = 512;
 
-/// The reason if there is only one CPU, which leaves none for loaders.
+/// The reason if there is only one CPU, so that none is left for loaders.
 const NEEDS_LOADERS: Template =
     Template::new("needs-two-cpus-to-load", "needs two CPUs: one to measure, another to generate load");
 
 const ONE_LOADER: Template =
-    Template::new("one-cpu-to-load", "only one CPU generates load, which may not saturate memory");
+    Template::new("one-cpu-to-load", "only one CPU generates load, and may not saturate memory");
 
 pub(crate) const LOADED_LATENCY: Measure = Measure {
     name: NAME,
@@ -126,7 +127,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
             text!("stop other processes, or run: linespeed run loaded-latency --full"),
         );
     }
-    // If waits differ only slightly, the order by bandwidth may differ from the order of the waits.
+    // The points are sorted by bandwidth: if two waits differ only slightly, the shorter one may result in the lower bandwidth.
     points.sort_by(|a, b| a.bandwidth.total_cmp(&b.bandwidth));
     push_all(context, lead, &points, &loaders);
     context.kept_cycle = Some(cycle);
@@ -139,7 +140,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
 struct Samples {
     /// Samples of the chase.
     chase: Vec<f64>,
-    /// Samples of the memory probe between them.
+    /// Samples of the memory probe, taken between the samples of the chase.
     probe: Vec<f64>,
 }
 
@@ -173,7 +174,7 @@ fn load(read: &Stream, part: &Part, wait: Option<u64>, member: Member, over: &At
     let mut log = WorkLog::with_capacity(1 << 16);
     member.wait();
     log.note(member.start, 0.0);
-    // Array and offset; the arrays alternate.
+    // `place` is the index of an array and the offset in it; the loader reads the arrays alternately.
     let (mut done, mut place) = (0.0, (0usize, 0usize));
     let adds = u64::from(chain::ADD.work.operations);
     while !over.load(Ordering::Relaxed) {
@@ -265,7 +266,7 @@ fn push_all(context: &mut Context, cpu: u32, points: &[Point], loaders: &[u32]) 
             .with_detail(detail::NS_AT_80_PERCENT_OF_PEAK, json!(value_at(&curve, peak * 0.8)));
         let marks = if point.moved { mark_migrated(point.samples.len()) } else { Vec::new() };
         let mut m = judged(Measurement { marks, ..m }.with_looks(vec![point.look]), 0.05);
-        // The refutation replaces any other doubt, because it explains it.
+        // The refutation replaces any other doubt, because it also explains that doubt.
         if refuted(point) {
             m.doubt = Some(Text::from(REFUTED).into());
         }

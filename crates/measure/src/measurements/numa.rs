@@ -29,7 +29,7 @@ use plan::{Effort, Phases, Row, distances, memory_nodes};
 
 const NAME: &str = "numa";
 
-/// Maximum half-width of the interval; a bandwidth with a wider interval is too noisy.
+/// Maximum half-width of the 95 % CI; a bandwidth with a wider interval is too noisy.
 const TARGET: f64 = 0.05;
 
 /// The first round over the cells may exceed the time for all rounds by this factor before cells are abandoned. As a

@@ -43,7 +43,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     ended.ok_or(OWN_THREAD_NOT_STARTED)?
 }
 
-/// The cycle kept by the latency measurement, or a new one beyond all caches, on huge pages if available.
+/// The cycle that the latency measurement kept, or a new one that exceeds all caches and is on huge pages if available.
 pub(crate) fn memory_cycle(context: &mut Context, cpu: u32, what: &str) -> Result<Cycle, Halt> {
     let allowed = usize::try_from(context.memory_allowance()).unwrap_or(usize::MAX);
     if let Some(cycle) = context.kept_cycle.take() {
@@ -54,7 +54,7 @@ pub(crate) fn memory_cycle(context: &mut Context, cpu: u32, what: &str) -> Resul
         return Err(NO_MEMORY.into());
     }
     let node = context.node_of(cpu);
-    // At most half of the budget, because some machines provide memory slowly.
+    // Creating the cycle may use at most half of the budget, because some machines provide memory slowly.
     let until = Instant::now() + Duration::from_secs_f64(context.seconds_left() / 2.0);
     let built = thread_group::run_on(cpu, move |_| {
         let (mut cycle, _) =

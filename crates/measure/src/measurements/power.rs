@@ -1,5 +1,5 @@
-//! Measures the machine's power when idle and under known work on all CPUs. Its power in production is compared with
-//! these results: a busy package with low power is stalled.
+//! Measures the machine's power when idle and under known work on all CPUs. Its power in production is compared with these results: a
+//! package that is busy but uses little power is stalled.
 
 use std::time::{Duration, Instant};
 
@@ -17,10 +17,10 @@ use crate::workloads::session::{array_bytes, array_seconds, make_arrays};
 use crate::workloads::worker_pool::{TimeBudget, WorkerPool};
 
 const NAME: &str = "power-draw";
-/// The kinds of work during which power is read, from busy execution units to a waiting core.
+/// The kinds of work during which power is read: some keep the execution units busy, others mostly wait for memory.
 const WORK: [&str; 4] = ["flops", "cpu-bound", "memory-bound", "triad"];
 const IDLE: &str = "idle";
-/// Maximum half-width of the interval; a power result with a wider interval is too noisy.
+/// Maximum half-width of the 95 % CI; a power result with a wider interval is too noisy.
 const TARGET: f64 = 0.05;
 
 const NONE: Template = Template::new("power-no-sensor", "no RAPL package domain and no power meter");
@@ -75,7 +75,8 @@ impl Meter {
     }
 
     /// Number of rounds, each of which covers idle and all kinds of work, and seconds per reading. RAPL updates every
-    /// millisecond, and six readings suffice for an interval. A meter averages, and therefore gets a second to settle.
+    /// millisecond, and six readings suffice for an interval. A power meter shows an average over time, so each reading includes a second
+    /// for it to settle.
     fn rounds(&self) -> (usize, f64) {
         match self {
             Meter::Packages(_) => (6, 0.1),

@@ -42,7 +42,7 @@ const OVERTIME: f64 = 3.0;
 /// Minimum number of slices per visit if time is short.
 const LEAST: usize = 3;
 
-/// Seconds of a visit in addition to its slices, and for each of its threads.
+/// Seconds that a visit takes in addition to its slices, and additional seconds for each of its threads.
 const VISIT_SECONDS: (f64, f64) = (5e-3, 0.2e-3);
 
 pub(crate) const SCALING: Measure = Measure {
@@ -188,7 +188,8 @@ fn measure_steps(context: &mut Context, turn: &Turn, steps: &[Step]) -> Result<(
                 .with_label(Label::Threads, step.cpus.len())
                 .with_label(Label::Placement, order.name());
             let throughput = seen.throughput(context.machine, place.clone());
-            // There is one result per place; this one was measured together with the other steps, so it replaces any earlier one.
+            // There is one result per set of labels. The new result was measured together with the other steps, so it replaces any earlier
+            // one.
             context.measurements.retain(|m| m.metric != throughput.metric || m.labels != throughput.labels);
             context.push(throughput);
             if let (FillOrder::CoresFirst, [cpu]) = (order, &step.cpus[..]) {
@@ -202,7 +203,8 @@ fn measure_steps(context: &mut Context, turn: &Turn, steps: &[Step]) -> Result<(
     Ok(())
 }
 
-/// Replaces the time of a pass: it is reported with the throughput of one thread, so both must be from these slices.
+/// Replaces the time of a pass: the time is reported together with the throughput of one thread, so both results must be from the same
+/// slices.
 fn replace_time(context: &mut Context, seen: &Seen, cpu: u32) {
     let place = Labels::new().with_label(Label::Workload, seen.workload.name());
     let before = context.measurements.len();

@@ -86,7 +86,7 @@ fn find_cores(machine: &Machine, cpus: &CpuList) -> Vec<Core> {
     cores.into_iter().filter(|(_, cpus)| cpus.len() > 1).map(|(core, cpus)| Core { core, cpus }).collect()
 }
 
-/// The lead CPU's core; if the user requested the measurement by name, also a distant core; in a full run, up to 6
+/// The cores to measure: the lead CPU's core; if the user requested the measurement by name, also a distant core; in a full run, up to 6
 /// cores spread over the machine.
 fn choose_cores(cores: &[Core], lead: Option<u32>, depth: Depth) -> Vec<Core> {
     let most = depth.pick_named(1, 1, 2, 6).min(cores.len());

@@ -27,9 +27,9 @@ const THRESHOLD_NS: f64 = 1_000.0;
 /// Length of the slices over which the share is computed; each slice is a sample.
 const PART: Duration = Duration::from_millis(50);
 
-/// A gap longer than this per interrupt is not due to interrupts: Linux ends the work that they defer after 2 ms
-/// (`MAX_SOFTIRQ_TIME` in kernel/softirq.c) and leaves the rest to a thread. Kernels that account the time of interrupts
-/// separately (CONFIG_IRQ_TIME_ACCOUNTING) do not count this work as CPU time either.
+/// If a gap is longer than this time multiplied by the number of interrupts during the gap, the interrupts are not its cause: Linux ends
+/// the deferred work of interrupts after 2 ms (`MAX_SOFTIRQ_TIME` in kernel/softirq.c) and leaves the rest to a thread. Kernels that
+/// account the time of interrupts separately (CONFIG_IRQ_TIME_ACCOUNTING) do not count this work as CPU time either.
 const MOST_PER_INTERRUPT_NS: f64 = 2_500_000.0;
 
 /// If reading /proc/interrupts takes longer (hundreds of CPUs), it is read once per slice instead of after each gap.
@@ -69,7 +69,7 @@ struct Part {
 }
 
 impl Part {
-    /// The gaps due to `cause`, or all gaps.
+    /// The lengths of the gaps due to `cause`, or of all gaps if `cause` is `None`.
     fn taken(&self, cause: Option<Cause>) -> impl Iterator<Item = f64> {
         self.gaps.iter().filter(move |gap| cause.is_none_or(|c| gap.cause == c)).map(|gap| gap.ns)
     }
@@ -168,7 +168,8 @@ fn spin(member: thread_group::Member, rate: f64, (duration, scanned): Durations,
     let off_cpu_ns = || Some(monotonic_ns() as f64 - os::thread_cpu_ns()?);
     let mut off_cpu = off_cpu_ns();
     let end = member.start + duration;
-    // At least one slice is measured, because a thread that had no CPU until the end has lost even more time.
+    // At least one slice is measured: a thread that had no CPU until the end has lost more time than any other, and must not be left
+    // without a result.
     while (seen.parts.is_empty() || Instant::now() < end) && stop.signal().is_none() {
         let mut part = Part::default();
         let until = counter::ticks() + (PART.as_nanos() as f64 * rate) as u64;

@@ -92,7 +92,7 @@ struct Refused {
 }
 
 impl Refused {
-    /// Tries both: SCHED_FIFO on a thread that exits immediately afterwards, and disabling idle states for a moment.
+    /// Tries whether each is allowed: sets SCHED_FIFO on a thread that exits immediately afterwards, and disables idle states for a moment.
     fn find(cpu: u32, priority: u8) -> Self {
         let fifo = (priority > 0).then(|| thread_group::run_on(cpu, |_| os::set_fifo(i32::from(priority))));
         Self {
@@ -142,7 +142,7 @@ pub(crate) const WAKEUP: Measure = Measure {
         denied.then(|| Coverage::degraded(NAME, why).with_remedy(os::fifo_remedy()))
     },
     budget: |_, cpus, depth| Budget {
-        // The last second of these settings runs with a trace.
+        // The budget includes a separate pass with a trace, which takes about a second.
         seconds: depth.pick(1.2, 8.6, 61.0) + cpus.len() as f64 * depth.pick(0.25e-3, 0.5e-3, 1e-3),
         bytes: 0,
     },
@@ -213,8 +213,8 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     ended
 }
 
-/// The latest wake-ups of a separate pass with the last allowed setting and the kernel's trace, which slows down the
-/// observed threads. There are none if this process may not trace, or in a quick run.
+/// The latest wake-ups in a pass that uses the last allowed setting and the kernel's trace. The pass is separate because the trace slows
+/// down the observed threads. There are none if this process may not trace, or in a quick run.
 fn traced(context: &Context, cpus: &[u32], seen: &[(Setting, Vec<Seen>)], seconds: f64) -> Vec<LongGap> {
     let allowed = |seen: &[Seen]| seen.iter().any(|one| !one.latencies.is_empty());
     let setting = seen.iter().rev().find(|(_, seen)| allowed(seen)).map(|(setting, _)| *setting);
@@ -381,7 +381,8 @@ fn publish(context: &mut Context, setting: Setting, cpus: &[u32], seen: &[Seen])
     }
 }
 
-/// Saves the samples' halves, which show how repeatable the result is, and, if requested, their distribution.
+/// Saves the results of the two halves of the samples, which show how repeatable the result is, and, if requested, the distribution of the
+/// samples.
 fn keep(m: &mut Measurement, distribution: bool) {
     if distribution {
         m.distribution = make_distribution(&m.samples);

@@ -28,16 +28,15 @@ const UNKNOWN: Duration = Duration::from_millis(400);
 /// The limits of sampling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// Maximum cost: the time until the next sample, as a multiple of a sample's cost.
+    /// The time until the next sample, as a multiple of a sample's CPU time. This limits the share of time used for sampling.
     cost: u32,
     /// Minimum time between two samples.
     between: Duration,
-    /// Threads per sample. If there are more, each sample covers those that ran recently and a few of the others.
+    /// Maximum number of threads per sample. If there are more threads, each sample covers those that ran recently and a few of the others.
     threads: usize,
     /// Maximum number of waiting threads whose wait reason is determined per sample.
     waiting: usize,
-    /// Whether to read migrations and each thread's earlier involuntary switches, which needs two more files per
-    /// thread.
+    /// Whether to read migrations and each thread's earlier involuntary switches, which requires reading two more files per thread.
     moves: bool,
     /// Whether to also sample descendants, and to determine the wait reason of every waiting thread rather than only of
     /// threads that were observed running.
@@ -119,13 +118,14 @@ impl Sampler {
         }
     }
 
-    /// Prepares sampling of the command with this PID, which has not started its program yet and has this usage so far.
+    /// Prepares sampling of the command with this PID, which has not started its program yet. `prepared` is the usage of its process so
+    /// far.
     pub(crate) fn of_child(pid: i32, prepared: Had) -> Self {
         let threads = HashMap::from([((pid, pid), Thread::since(pid, pid, prepared))]);
         Self { child: Some(pid), threads, first: true, ..Self::new(Effort::MEASURED, &[pid]) }
     }
 
-    /// Samples running processes from now on.
+    /// Creates a sampler that observes these running processes from now on.
     pub fn of_processes(pids: &[i32], effort: Effort) -> Self {
         let mut sampler = Self::new(effort, &[]);
         pids.iter().for_each(|pid| sampler.add(*pid));
@@ -181,9 +181,9 @@ impl Sampler {
         if std::mem::take(&mut self.first) { FIRST } else { self.look_with(|_| {}) }
     }
 
-    /// Takes a sample, does the related work, and returns the time until the next sample.
+    /// Takes a sample, calls `and`, and returns the time until the next sample, which depends on the cost of both.
     pub(crate) fn look_with(&mut self, and: impl FnOnce(&mut Self)) -> Duration {
-        // Based on CPU time: if other tasks use the CPU, a sample takes longer but does not cost more.
+        // The cost is measured in CPU time: if other tasks use the CPU, a sample takes longer but does not cost more.
         let cpu = || os::thread_cpu_ns().map(|ns| Duration::from_nanos(ns as u64));
         let (from, cpu_from) = (Instant::now(), cpu());
         self.sample();
@@ -203,7 +203,7 @@ impl Sampler {
         self.threads.keys().map(|(_, tid)| *tid)
     }
 
-    /// Involuntary switches of the threads that ran since the last [`Self::take`] and still exist.
+    /// Involuntary switches since the last call, summed over the threads that ran since the last [`Self::take`] and still exist.
     pub(crate) fn involuntary_switches(&mut self) -> u64 {
         let looked = self.threads.values_mut().filter(|thread| thread.looks > 0);
         looked.map(Thread::take_involuntary_switches).sum()
@@ -272,8 +272,8 @@ impl Sampler {
         match state {
             'R' => {
                 look.active += 1;
-                // A thread that waits occasionally may have begun to wait, but if other tasks use the CPUs, hardly any
-                // sample observes the wait.
+                // A ready thread may be in a call that syncs data. If other tasks use the CPUs, hardly any sample observes the waits in
+                // such a call, so the call is read here.
                 if again && look.asked < MOST_READY_ASKED {
                     look.asked += 1;
                     self.syncs += u64::from(waiting::is_in_sync(pid, tid, Machine::of_process(pid)));

@@ -23,7 +23,7 @@ pub(super) struct Sleeper {
 pub struct Seen {
     /// Number of samples, and number of threads that ran or were ready in them.
     pub looks: Looks,
-    /// Causes that blocked all threads, in idle samples.
+    /// For idle samples, in which no thread ran or was ready: the cause that blocked the threads, with the number of such samples.
     pub waiting: BTreeMap<Waiting, u64>,
     /// Wait reasons of threads, in all samples.
     pub waits: BTreeMap<Waiting, Waits>,
@@ -71,8 +71,9 @@ impl Seen {
         first
     }
 
-    /// Attributes waits in unidentified calls in proportion to waits in identified calls and to `syncs`, additional
-    /// samples of sync calls: on a busy machine, a woken thread leaves its call before the call can be read.
+    /// Attributes waits in unidentified calls either to sync calls or to disk accesses, whichever were identified in more samples. `syncs`
+    /// is the number of additional samples of sync calls. Calls can be unidentified because on a busy machine, a woken thread leaves its
+    /// call before the call can be read.
     pub(super) fn name_uninterruptible(&mut self, syncs: u64) {
         let looks = |what| self.waits.get(&what).map_or(0, |waits| waits.threads);
         let (syncs, disk) = (looks(Waiting::Fsync) + syncs, looks(Waiting::Disk));
@@ -88,8 +89,8 @@ impl Seen {
     }
 }
 
-/// Wait reasons of threads in all samples, by their names in records; `locks`: lock waits of the process whose threads
-/// waited longest for locks.
+/// Wait reasons of threads in all samples, by the names that the reasons have in records. `locks` contains the lock waits of the process
+/// whose threads waited longest for locks.
 pub fn thread_waits<'a>(all: impl IntoIterator<Item = &'a Seen>, locks: Option<LockWaits>) -> ThreadWaits {
     let mut waits = ThreadWaits::new();
     for (what, seen) in all.into_iter().flat_map(|seen| &seen.waits) {

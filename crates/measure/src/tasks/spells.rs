@@ -8,7 +8,7 @@ use record::command_run::LockWaits;
 
 use super::calls::Waiting;
 
-/// Number of samples after which a thread that never ran is considered stuck.
+/// A thread that never ran is considered stuck in a lock after it has waited for the lock in this many samples.
 const STUCK_LOOKS: u64 = 3;
 /// Number of completed lock waits after which a thread is considered to contend for the lock. Any thread may wait once
 /// for another thread to end, and perhaps once for its helpers to start.
@@ -19,15 +19,15 @@ const MEETS: u64 = 3;
 pub(crate) struct Spells {
     /// The number of times that the thread had been scheduled onto a CPU at the last sample.
     slices: Option<u64>,
-    /// CPU time plus ready time until the first sample, until the first sample before which it had run, and until the
-    /// last sample, ns.
+    /// Three values of CPU time plus ready time, ns: until the first sample, until the first sample before which the thread had run (with
+    /// the time of that sample), and until the last sample.
     first: Option<u64>,
     first_run: Option<(Instant, u64)>,
     last: u64,
-    /// Blocked time between the first and the last sample before which it had run. An unfinished wait is excluded,
-    /// because it may be a wait for work.
+    /// Blocked time between the first and the last sample before which the thread had run. An unfinished wait is excluded, because it may
+    /// be a wait for work.
     blocked_ns: u64,
-    /// Numbers of samples: in which the thread waited, in which it waited for a lock, and in which that lock was
+    /// The number of samples in which the thread waited, the number in which it waited for a lock, and the number in which that lock was
     /// certainly a mutex.
     waited: u64,
     lock: u64,
@@ -73,8 +73,8 @@ impl Spells {
     }
 }
 
-/// The lock waits of the process whose threads waited longest for locks or are stuck in one, given threads with their
-/// processes.
+/// The lock waits of the process whose threads waited longest for locks; if no thread waited repeatedly, of the process with the most
+/// threads that are stuck in a lock. Each thread is given with the PID of its process.
 pub(super) fn longest<'a>(threads: impl Iterator<Item = (i32, &'a Spells)>) -> Option<LockWaits> {
     let mut processes: BTreeMap<i32, LockWaits> = BTreeMap::new();
     for (pid, thread) in threads {

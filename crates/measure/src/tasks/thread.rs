@@ -19,7 +19,7 @@ pub struct Thread {
     pub name: String,
     /// Nanoseconds on a CPU.
     pub on_cpu_ns: u64,
-    /// Number of 10 ms ticks that occurred while it was in user mode, and while it was in the kernel.
+    /// Number of 10 ms ticks that occurred while the thread was in user mode, and while it was in the kernel.
     pub ticks: (u64, u64),
     /// Time for which the thread was ready to run but had no CPU, ns.
     pub runnable_ns: u64,
@@ -27,7 +27,7 @@ pub struct Thread {
     pub slices: u64,
     /// Number of times the kernel moved it to another CPU, if the kernel reports it (CONFIG_SCHED_DEBUG).
     pub migrations: Option<u64>,
-    /// Time between the thread's first and last sample in which it neither had a CPU nor was ready for one, ns.
+    /// Time between the thread's first and last sample during which the thread neither had a CPU nor was ready for one, ns.
     pub blocked_ns: u64,
     /// The time of the thread's first sample, and its CPU time and ready time until then.
     pub(crate) first: Option<(Instant, u64)>,
@@ -36,7 +36,7 @@ pub struct Thread {
     pub(crate) started: Option<u64>,
     /// The thread's usage before the observation or before its values were last taken.
     pub(crate) had: Had,
-    /// The waits that blocked it between its runs.
+    /// The waits that blocked the thread between its runs.
     pub(crate) spells: Spells,
     /// Involuntary switches at the last reading; `None` before the first reading.
     pub(crate) involuntary: Option<u64>,
@@ -70,11 +70,11 @@ pub struct Had {
     pub switches: (u64, u64),
     /// Page faults without and with I/O.
     pub faults: (u64, u64),
-    /// Number of 10 ms ticks that occurred while it was in user mode, and while it was in the kernel.
+    /// Number of 10 ms ticks that occurred while the thread was in user mode, and while it was in the kernel.
     pub ticks: (u64, u64),
     /// Migrations to other CPUs.
     pub migrations: u64,
-    /// The time at which it was read.
+    /// The time at which the usage was read.
     pub read_at: Option<Instant>,
 }
 

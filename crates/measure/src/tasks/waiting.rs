@@ -19,7 +19,8 @@ pub(super) fn find_reason(pid: i32, tid: i32, state: char, machine: Option<Machi
     // Outside any system call, uninterruptible sleep is a page fault.
     let paging = state == 'D' && call.is_some_and(|(number, ..)| number == -1);
     let named = if paging { Some(Waiting::Faults) } else { named };
-    // The kernel function is used if the call is not conclusive, and shows why a call on a lock is delayed.
+    // The kernel function is used if the call does not show the reason. It also shows why a thread sleeps uninterruptibly in a call on a
+    // lock.
     let function = || find_by_function(text("wchan")?.trim());
     match named {
         Some(named) if state != 'D' || !named.is_a_lock() => Some(named),

@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::counters::{self, Reading};
 use crate::repeat::{judged, mark_samples};
 
-/// Maximum half-width of the interval; a result with a wider interval is too noisy.
+/// Maximum half-width of the 95 % CI; a result with a wider interval is too noisy.
 pub(crate) const TARGET: f64 = 0.05;
 
 /// Tolerance for the agreement of counted and declared IPC.

@@ -15,11 +15,11 @@ pub(crate) struct Incidents {
     quotas: Vec<String>,
     /// Whether the kernel counts thermal throttling.
     heat: bool,
-    /// Whether steal time is read. Reading that file takes milliseconds on hundreds of CPUs.
+    /// Whether steal time is read. Reading `/proc/stat` takes milliseconds on machines with hundreds of CPUs.
     steal: bool,
 }
 
-/// Maximum number of CPUs with which `/proc/stat` is fast enough to read at each step.
+/// Maximum number of CPUs at which `/proc/stat` can be read fast enough for every step.
 const MOST_FOR_STEAL: usize = 256;
 
 /// The counts at one time.

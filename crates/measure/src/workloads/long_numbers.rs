@@ -53,7 +53,7 @@ impl Workload for LongNumber {
 
     fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, Unavailable> {
         let (number, (result, scratch)) = (*self, (self.limbs)());
-        // Written, not only reserved, so that the pages are on this thread's node.
+        // The memory is written, not only reserved, so that its pages are on this thread's node.
         let (mut result, mut scratch) = (vec![1; result], vec![1; scratch]);
         Ok(checked(move || {
             let limbs = (number.compute)(&mut result, &mut scratch);

@@ -46,7 +46,7 @@ pub(super) fn instructions_each(work: &Work) -> f64 {
     f64::from(work.instructions) / f64::from(work.operations)
 }
 
-/// A worker that runs this many iterations of a loop, with a custom check of the result.
+/// A worker that repeatedly executes the loop `run` and verifies its result with `verify`.
 pub(super) fn repeat(
     work: &Work,
     run: impl Fn(u64) + Send + 'static,

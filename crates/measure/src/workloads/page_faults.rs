@@ -21,7 +21,7 @@ impl Workload for PageFaults {
 
     fn prepare(&self, _: &Site) -> Result<Box<dyn Worker>, Unavailable> {
         Mapping::new(HUGE, Page::Base).map_err(|error| text!(NOT_MAPPED, error))?;
-        // If memory runs out during the run, no work is done, and the result is a slice without work.
+        // If memory runs out during the run, no work is done, and the slice counts as a slice without work.
         Ok(checked(|| Mapping::new(HUGE, Page::Base).map_or((0.0, None), |memory| touch(&memory))))
     }
 }

@@ -1,5 +1,4 @@
-//! `primes`: counts primes below 1,000,000 by trial division, which is also the work used to compare kernel and user
-//! mode.
+//! `primes`: counts primes below 1,000,000 by trial division, the same work as in the comparison of kernel and user mode.
 
 use record::{Template, Text, Unavailable, text};
 use std::sync::LazyLock;
@@ -103,7 +102,7 @@ impl Worker for Counting {
             Ok(())
         } else {
             Err(WrongResult(text!(
-                "{found} primes in {passes} passes and a part, expected {expected}",
+                "{found} primes in {passes} complete passes and part of another, expected {expected}",
                 found = self.found,
                 passes = self.passes
             )))

@@ -32,8 +32,8 @@ pub(crate) struct Session {
     /// The workloads in the order in which they run.
     pub chosen: Vec<&'static dyn Workload>,
     incidents: Incidents,
-    /// Whether an attempt to create the arrays was made. They are created when the first workload needs them, which may
-    /// take longer than all other steps.
+    /// Whether an attempt to create the arrays was made. They are not created until a workload needs them, because creating them may take
+    /// longer than all other steps.
     tried: bool,
     pool: Option<Arc<ArrayPool>>,
 }
@@ -151,7 +151,7 @@ impl Session {
         Ok(())
     }
 
-    /// The arrays, if possible.
+    /// The arrays, which are created on the first call; `None` if that was impossible.
     fn make_arrays(&mut self, context: &mut Context) -> Result<Option<Arc<ArrayPool>>, Halt> {
         if !self.tried {
             self.pool = make_arrays(context, self.measurement)?;

@@ -53,7 +53,7 @@ impl TimeBudget {
     }
 }
 
-/// Log points per slice: enough to interpolate the work at both ends of the interval.
+/// Log points per slice: enough to interpolate the work at both ends of the time in which all threads were active.
 const POINTS: f64 = 200.0;
 
 /// Maximum change at which a clock counts as unchanged: for the median thread, and for any single thread.
@@ -378,7 +378,7 @@ impl Usage {
         }
         let wall = self.at.duration_since(before.at).as_secs_f64();
         let on_cpu = match (before.on_cpu, self.on_cpu) {
-            // A clock that only advances once per tick may show no time.
+            // If the CPU-time clock only advances once per tick, it may not have advanced; the elapsed time is then used.
             (Some(then), Some(now)) if now > then => ((now - then) / 1e9).min(wall),
             _ => wall,
         };

@@ -53,7 +53,7 @@ impl Captured {
         let room = self.half.saturating_sub(self.first.len()).min(bytes.len());
         self.first.extend_from_slice(&bytes[..room]);
         let rest = &bytes[room..];
-        // Only data that can still be among the last bytes is stored.
+        // Of this data, only the part that may still belong to the last bytes is stored.
         self.last.extend(&rest[rest.len().saturating_sub(self.half)..]);
         let excess = self.last.len().saturating_sub(self.half);
         self.last.drain(..excess);

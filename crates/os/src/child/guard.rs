@@ -30,7 +30,7 @@ const QUIET: &[u8] = b"linespeed-quiet";
 #[derive(Debug)]
 pub struct Guard {
     token: String,
-    /// Identifies processes that no longer have the environment variable.
+    /// The mark identifies processes that no longer have the environment variable.
     mark: Option<Mark>,
     /// The directory that the guard removes.
     folder: Option<PathBuf>,
@@ -39,9 +39,8 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Starts a guard for the processes of this run and its
-    /// `folder`. If that is impossible (this process already has threads, or is the init of
-    /// its namespace), there is no guard, which matters only after a `kill -9` of this process.
+    /// Starts a guard for the processes of this run and its `folder`. If this is impossible (this process already has threads, or is the
+    /// init of its namespace), there is no guard. Its absence matters only after a `kill -9` of this process.
     pub fn new(folder: Option<&Path>) -> Self {
         let guard = Self::prepared(folder);
         guard.post();
@@ -119,7 +118,7 @@ fn post(token: &str, mark: Option<Mark>, folder: Option<&Path>) -> Option<Guardi
     if let (Some(run), Ok(tell)) = (runs.iter_mut().find(|run| run.token == token), guardian.teller()) {
         run.tell = Some(Box::new(tell));
     }
-    // A registered process does not count as left behind by a command.
+    // The guardian is registered, so that it does not count as a process left behind by a command.
     tree::register(guardian.pid(), true);
     Some(guardian)
 }
@@ -128,8 +127,8 @@ fn post(token: &str, mark: Option<Mark>, folder: Option<&Path>) -> Option<Guardi
 /// directory.
 fn clean_up(token: &str, mark: Option<Mark>, adopted: Vec<(i32, u64)>, folder: Option<&Path>) {
     let mut quiet = 0;
-    // This includes all descendants of marked processes: a process that has lost every mark is identified through its
-    // parent, even if the parent has ended.
+    // The set includes all descendants of marked processes: a process that has lost every mark is identified through its parent, even if
+    // the parent has ended.
     let mut doomed = tree::Doomed::of(adopted);
     for _ in 0..LOOKS {
         doomed.add(&processes_of_run(token, mark));

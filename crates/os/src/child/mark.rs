@@ -39,8 +39,8 @@ pub(super) fn runs() -> MutexGuard<'static, Vec<KnownRun>> {
     RUNS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Reports the processes that this process has adopted to the guards. If this process is killed, init adopts them, and
-/// processes that have lost both the environment variable and the limit can no longer be identified.
+/// Reports to the guards which processes this process has adopted. If this process is killed, init adopts them, and processes that have
+/// lost both the environment variable and the limit can no longer be identified.
 pub(super) fn tell_adopted(found: &[(i32, u64)]) {
     for run in runs().iter_mut() {
         let Some(tell) = &run.tell else { continue };
@@ -80,7 +80,7 @@ pub(super) fn clock_ns() -> u128 {
 }
 
 impl Mark {
-    /// The mark of this run. Limits that were lowered cannot store a mark; `None` if all were lowered.
+    /// The mark of this run. A limit that was lowered before cannot store a mark; `None` if both limits were lowered.
     pub(crate) fn new() -> Option<Self> {
         let number = LEAST | (clock_ns() as u64 & (LEAST - 1));
         let before = LIMITS.map(|(limit, _)| getrlimit(limit));

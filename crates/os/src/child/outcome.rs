@@ -58,7 +58,7 @@ pub struct Ended {
     pub late: Duration,
     /// Resource usage of the child and all awaited processes.
     pub usage: Usage,
-    /// Background processes that outlived the child. They were waited for.
+    /// Background processes that outlived the child; linespeed waited until they ended.
     pub left: Vec<Process>,
 }
 

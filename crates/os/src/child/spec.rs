@@ -11,7 +11,7 @@ use record::CpuList;
 pub struct Spec<'a> {
     /// The program, a path or a name on PATH, and its arguments.
     pub argv: &'a [OsString],
-    /// The CPUs on which it may run, set before it starts; `None` to inherit ours.
+    /// The CPUs on which the program may run, set before it starts; `None` to inherit ours.
     pub cpus: Option<&'a CpuList>,
     /// The NUMA nodes of its memory; `None` for the kernel's default policy, the node of the CPU that first touches a
     /// page.
@@ -46,7 +46,7 @@ impl<'a> Spec<'a> {
 pub struct Memory<'a> {
     /// The nodes.
     pub nodes: &'a CpuList,
-    /// Whether pages are interleaved; otherwise the nearest node is preferred.
+    /// Whether pages are interleaved over the nodes; otherwise the nearest of the nodes is preferred.
     pub interleave: bool,
 }
 

@@ -17,7 +17,7 @@ use crate::memory;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(super) enum Step {
-    /// No error: it has reached its gate.
+    /// No error: the child has reached its gate.
     Ready = 0,
     Folder = 1,
     Affinity = 2,

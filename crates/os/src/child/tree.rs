@@ -12,7 +12,7 @@ use crate::thread::check_result;
 /// Children started here that have not ended, or that left running processes behind: the PID, and whether the child
 /// leads its own group.
 static CHILDREN: Mutex<Vec<(i32, bool)>> = Mutex::new(Vec::new());
-/// The number of these children, for signal handlers.
+/// The number of these children; signal handlers can read it.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 /// Whether to kill children without sending SIGTERM first.
 static HURRY: AtomicBool = AtomicBool::new(false);
@@ -65,8 +65,8 @@ pub fn adopted_beside(pid: i32) -> Vec<i32> {
     left_behind_by(pid).iter().map(|process| process.pid).collect()
 }
 
-/// Makes this process adopt orphaned descendants. `false` if that is impossible (before Linux 3.4, in user-mode
-/// emulators); init then adopts them. [`super::Child::spawn`] also does this.
+/// Makes this process adopt orphaned descendants. `false` if that is impossible (before Linux 3.4, or in user-mode emulators); in this
+/// case, init adopts them. [`super::Child::spawn`] also does this.
 pub fn become_subreaper() -> bool {
     OTHERS.get_or_init(|| {
         let own = children().clone();
@@ -117,7 +117,7 @@ pub(super) fn left_behind_by(pid: i32) -> Vec<Process> {
             continue;
         }
         let Some(line) = Stat::read(candidate) else { continue };
-        // Processes that those children start later have no mark of a run.
+        // Processes that those other children start later are recognized because they do not have the mark of a run.
         let of_others = others.contains(&(candidate, line.started))
             || !others.is_empty() && !mark::is_of_a_run(candidate);
         if !of_others && !known.iter().any(|(child, own)| *own && *child == line.group && *child != pid) {
@@ -129,8 +129,8 @@ pub(super) fn left_behind_by(pid: i32) -> Vec<Process> {
     found
 }
 
-/// Children of our first thread, which adopts orphans (fork(2), kernel/exit.c `find_new_reaper`). Children that other
-/// threads start with the standard library are not included.
+/// The children of our first thread, which is the thread that adopts orphans (fork(2), kernel/exit.c `find_new_reaper`). Children that
+/// other threads start with the standard library are not included.
 fn list_adopted() -> Vec<i32> {
     let me = std::process::id();
     if let Ok(text) = std::fs::read_to_string(format!("/proc/self/task/{me}/children")) {

@@ -28,7 +28,7 @@ pub trait Watcher {
     fn tick(&mut self) -> Duration {
         Duration::from_secs(3600)
     }
-    /// A child has exited; its /proc files can be read until this returns.
+    /// A child has exited; its /proc files can be read until this function returns.
     fn exited(&mut self, _pid: i32) {}
     /// A child has ended and left these processes running, which are now waited for.
     fn left(&mut self, _left: &[Process]) {}
@@ -87,7 +87,7 @@ fn watch_process(pid: i32) -> Option<OwnedFd> {
     watch.or_else(|| watch_by_thread(pid).ok())
 }
 
-/// Like [`watch_process`], before Linux 5.3: a pipe that a thread closes when the process has ended.
+/// Like [`watch_process`], for kernels before Linux 5.3: a pipe that a thread closes when the process has ended.
 fn watch_by_thread(pid: i32) -> io::Result<OwnedFd> {
     let (ours, theirs) = io::pipe()?;
     std::thread::Builder::new().stack_size(64 << 10).spawn(move || {
@@ -196,7 +196,7 @@ pub fn wait_all(
     let mut left: Vec<Vec<Process>> = vec![Vec::new(); children.len()];
     let mut all_ended_at = None;
     let mut reported = false;
-    // Until the first check, nobody observes whether the child has ended.
+    // `None` before the first check: until then, nothing has detected whether the child has ended.
     let mut late: Option<Duration> = None;
     let forced = loop {
         for (child, waited) in children.iter_mut().zip(&mut waited) {
@@ -206,7 +206,7 @@ pub fn wait_all(
                 waited.take_end(child, unseen, watcher);
             }
         }
-        // Between here and the next check, exits are not detected; this includes the time in which the watcher works.
+        // Exits are not detected between this point and the next check; this period includes the time in which the watcher works.
         let from = Instant::now();
         let mut fds: Vec<RawFd> = Vec::new();
         for (child, waited) in children.iter().zip(&waited).filter(|(child, _)| open(child)) {
@@ -288,14 +288,14 @@ fn reap_left_behind(
             if let Some((_, usage)) = reap(process.pid) {
                 waited[at].usage.add(&usage);
                 if !waits {
-                    // The process had ended before or together with the child, but was not reaped.
+                    // The process ended before or together with the child, so the child's time does not change.
                     continue;
                 }
                 waited[at].wall = waited[at].wall.max(child.started.elapsed());
             } else if let Some(watch) = watch_process(process.pid) {
                 watches.push(watch);
             }
-            // A daemonized process is often about to call exec.
+            // The name may have changed: a new daemonized process often calls exec soon.
             match left[at].iter_mut().find(|known| known.pid == process.pid) {
                 Some(known) => known.name = process.name,
                 None => left[at].push(process),
@@ -320,11 +320,11 @@ fn give_up(
     let from_terminal = exit == Exit::Stopped(libc::SIGINT)
         && children.iter().all(|child| !child.own_group)
         && terminal_is_ours();
-    // Collected before the first process ends; after that, the ownership of the others is unknown.
+    // The processes are collected before the first one ends; after that, it is unknown to which child the others belong.
     let mut doomed = tree::Doomed::default();
     doomed.add(&roots);
     if !from_terminal {
-        // A terminal has already signaled them, and many programs treat a second signal as a request to exit
+        // If the signal came from a terminal, they have already received it, and many programs treat a second signal as a request to exit
         // immediately.
         let signal = if let Exit::Stopped(signal) = exit { signal } else { libc::SIGTERM };
         tree::signal_all(&roots, signal);
@@ -339,7 +339,7 @@ fn give_up(
                 let left = children.iter().flat_map(|child| tree::left_behind_by(child.pid));
                 doomed.add(&left.map(|process| process.pid).collect::<Vec<_>>());
                 tree::signal_all(&doomed.running(), signal);
-                // Newly forked processes also receive the signal, but only the last signal is sent repeatedly.
+                // Newly forked processes also receive the signal, but only SIGKILL is sent repeatedly at short intervals.
                 again += if signal == libc::SIGKILL { Duration::from_millis(20) } else { grace };
             }
             for at in 0..children.len() {
@@ -355,7 +355,8 @@ fn give_up(
             if rest.is_empty() && gone && doomed.running().is_empty() {
                 return true;
             }
-            // Processes left behind have not been signaled yet, and nothing else will signal them.
+            // If only processes left behind remain, this wait ends early: they have not been signaled yet, and nothing else will signal
+            // them.
             let orphans_only = gone && signal.is_none() && from.elapsed() > TELL;
             let hurried = tree::hurried() && signal != Some(libc::SIGKILL);
             if from.elapsed() >= grace || orphans_only || hurried {
@@ -389,7 +390,7 @@ pub(crate) fn wait_for(pid: i32) -> i32 {
     status
 }
 
-/// Reaps a child that could not start its program and exits without intervention.
+/// Reaps a child that could not start its program. Such a child exits by itself.
 pub(super) fn abandon(child: &mut Child) {
     let exit = exit_of(wait_for(child.pid));
     tree::forget(child.pid);

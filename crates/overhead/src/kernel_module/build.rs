@@ -51,7 +51,7 @@ fn failed_build(folder: &Path, stop: &Stop, reason: Text) -> Unavailable {
 ///
 /// # Errors
 ///
-/// The compiler or make failed (with the first error), a signal was received, or the time limit was exceeded.
+/// The compiler or make failed (the first error message is included), a signal was received, or the time limit was exceeded.
 pub fn build(
     limit: Duration,
     headers: &Headers,

@@ -52,7 +52,7 @@ impl BuildDirectory {
         self.prepared().map(|prepared| prepared.folder.as_path())
     }
 
-    /// The module's file for the kernel `release`, which is built if necessary.
+    /// The file of the module for the kernel `release`. The module is built if necessary.
     ///
     /// # Errors
     ///
@@ -68,14 +68,14 @@ impl BuildDirectory {
             return Ok(prepared.folder.join(at.to_string()).join(build::MODULE));
         }
         let folder = prepared.folder.join(releases.len().to_string());
-        // Files left behind by a failed build.
+        // Removes files left behind by a failed build.
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir(&folder)
             .and_then(|()| sources::write(&folder))
             .map_err(|error| elsewhere(format!("{}: {error}", folder.display()).into()))?;
         let watch_group = |group| prepared.guardian.iter().for_each(|guardian| guardian.watch_group(group));
         let built = build::build(build::LIMIT, &headers, &folder, &path, stop, watch_group);
-        // The ID of the build's process group may soon belong to another process group.
+        // The guardian must forget the build's process group, because another group may soon have the same ID.
         watch_group(0);
         let built = built.map_err(|failure| add_remedy(failure, root, release, stop))?;
         releases.push(release.to_owned());
@@ -118,7 +118,8 @@ impl Prepared {
 impl Drop for Prepared {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.folder);
-        // Without a message, the guardian keeps trying after the pipe is closed when this value is dropped.
+        // If the module or the directory remains, the guardian is not dismissed: it detects that its pipe is closed when this value is
+        // dropped, and keeps trying.
         if let Some(guardian) =
             self.guardian.take().filter(|_| !self.left.load(Ordering::Relaxed) && !self.folder.exists())
         {

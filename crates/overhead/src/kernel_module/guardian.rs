@@ -75,7 +75,7 @@ fn watch_over(lifeline: &Lifeline, folder: Option<&CStr>) {
         }
     }
     let Some(folder) = folder else { return };
-    // Processes that were just killed may still be writing there.
+    // Removal is repeated, because processes that were just killed may still be writing to the directory.
     for _ in 0..TRIES {
         remove(libc::AT_FDCWD, folder, DEPTH);
         // SAFETY: the string outlives the call.

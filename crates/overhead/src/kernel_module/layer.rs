@@ -95,7 +95,7 @@ fn read_report(
     };
     let moved = u64::from(report.cpu_changes);
     let [counted_interrupts, softirqs, stolen] = counted;
-    // With interrupts off, no interrupt disturbs a burst, and the time between bursts does not count.
+    // With interrupts off, these counts are 0: no interrupt disturbs a burst, and the time between bursts does not count.
     let off = (!interrupts).then_some(0);
     Ok(Pass {
         primes: report.primes,

@@ -24,7 +24,7 @@ const LOADED: &str = "/sys/module/linespeed";
 const LOCK: &str = "module.lock";
 /// The prefix of build directories.
 pub(super) const FOLDER: &str = "linespeed-module-";
-/// Maximum number of attempts to unload, with pauses.
+/// Maximum number of attempts to unload the module, with pauses between them.
 const TRIES: u32 = 40;
 const PAUSE: Duration = Duration::from_millis(25);
 

@@ -46,7 +46,7 @@ pub enum Source<'a> {
 }
 
 impl Source<'_> {
-    /// The module's file for a kernel, which is built if necessary.
+    /// The file of the module for a kernel. The module is built if necessary.
     ///
     /// # Errors
     ///

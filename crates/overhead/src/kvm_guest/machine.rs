@@ -130,7 +130,8 @@ impl Machine {
     }
 }
 
-/// Blocks all signals except one, which is unblocked only while the guest runs, so that no signal is lost before that.
+/// Blocks all signals except [`INTERRUPT`]. That signal is unblocked only while the guest runs, so that it is not lost if it arrives
+/// earlier.
 fn mask_signals(cpu: &VcpuFd) -> io::Result<()> {
     /// `_IOW(KVMIO, 0x8b, struct kvm_signal_mask)`: the structure's size without the mask itself.
     const SET_SIGNAL_MASK: u32 = 0x4004_ae8b;

@@ -44,7 +44,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The name of the layer that runs on this CPU. The interrupts of this machine are enabled.
+    /// The name of this mode's layer on `cpu`. The interrupts of the machine, outside the guest, are enabled in this layer.
     pub fn name(self, cpu: u32) -> LayerName {
         let layer = match self {
             Mode::User => "guest user",

@@ -15,7 +15,7 @@ use super::{Counted, ExitWay, Mode};
 use crate::Unavailable;
 
 // The guest's code: it reads the counter, calls the routine (r10) with the range in rdi and rsi, reads the counter
-// again, and exits with a store to the address in r14 if that is not 0, otherwise through a port.
+// again, and exits. It exits with a store to the address in r14, or through a port if that address is 0.
 global_asm!(
     ".pushsection .rodata.linespeed_guest,\"a\",@progbits",
     ".globl linespeed_guest",
@@ -95,7 +95,7 @@ pub(super) fn after_cpu(device: &Device, _: &VmFd, cpu: &VcpuFd) -> Result<(), U
 /// Writes the guest's tables and code; this is done only once.
 pub(super) fn prepare(machine: &Machine) -> Result<(), Unavailable> {
     let start = &raw const linespeed_guest;
-    // SAFETY: both symbols are in one readable section, the end after the start.
+    // SAFETY: both symbols are in the same readable section, and the end symbol follows the start symbol.
     let code =
         unsafe { std::slice::from_raw_parts(start, (&raw const linespeed_guest_end).addr() - start.addr()) };
     let mut pages = [0; 512];

@@ -34,7 +34,7 @@ pub const USER: &str = "guest OS user";
 pub const KERNEL: &str = "guest OS kernel";
 
 /// Boots the machine and returns its layers, including unavailable ones with their reasons. Under emulation, the run
-/// only shows whether the same machine code counts all primes correctly in the machine; the times are withheld.
+/// shows only whether the same code counts all primes correctly in the VM; the times are withheld.
 pub fn boot_layers(spec: &WholeGuest) -> Layers {
     let mut layers = boot(spec);
     if spec.emulated() {
@@ -105,7 +105,7 @@ fn withhold(layer: &mut dyn Layer, kvm: Kind) -> Unavailable {
     } else {
         text!("QEMU emulates the CPU (KVM: {kvm}); the guest's code or its result ({primes} primes) is wrong")
     };
-    Unavailable::new(reason).with_remedy(text!("measure where KVM uses hardware virtualization"))
+    Unavailable::new(reason).with_remedy(text!("measure on a machine where KVM uses hardware virtualization"))
 }
 
 /// The routine in one of the machine's layers.
@@ -165,8 +165,8 @@ mod tests {
     }
 }
 
-/// The places in the machine where the routine runs. With interrupts off, a thread cannot be migrated, whether pinned
-/// or not.
+/// The places in the machine where the routine runs. With interrupts off, only a pinned thread is used, because an
+/// unpinned thread could not migrate either.
 const PLACES: [Place; 5] = [
     Place { kernel: false, bound: false, interrupts: true },
     Place { kernel: false, bound: true, interrupts: true },
@@ -184,13 +184,13 @@ pub struct WholeGuest<'a> {
     pub module: Option<Source<'a>>,
     /// The directory in which the module is built.
     pub build_directory: &'a BuildDirectory,
-    /// linespeed as a static program, which is the machine's init.
+    /// A statically linked linespeed program, which is the machine's init.
     pub program: &'a Path,
     /// The CPU to which the machine's first vCPU is pinned; pinned threads run there.
     pub cpu: u32,
     /// The CPU of the machine's second vCPU, if any; unpinned threads may also run there.
     pub other: Option<u32>,
-    /// The available KVM, which is used if it runs kernels at the processor's speed; otherwise, QEMU emulates the CPU.
+    /// The kind of KVM available. QEMU uses KVM if KVM runs kernels at the processor's speed; otherwise, QEMU emulates the CPU.
     pub kvm: Kind,
     /// The stop request; it also ends any wait for the machine.
     pub stop: &'static Stop,

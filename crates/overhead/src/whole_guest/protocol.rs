@@ -43,14 +43,14 @@ pub(super) fn line(said: &impl Serialize) -> String {
     format!("{}\n", json!(said))
 }
 
-/// An answer of the machine.
+/// An answer from the machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum Answer {
     /// The release of the machine's kernel.
     Release(String),
     /// The request was executed.
     Done,
-    /// The pass, including the disturbances of its thread that the machine counted.
+    /// The pass, including the events that disturbed the thread, as counted by the machine.
     Pass(Pass),
     /// The reason why the request failed, and the remedy.
     Failed(String, Option<Text>),

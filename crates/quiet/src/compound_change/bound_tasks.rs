@@ -44,7 +44,7 @@ impl BoundTask {
             return false;
         }
         if self.is_there() && affinity(self.task).is_some_and(|now| now != left) {
-            // Per-CPU kernel threads refuse this; they have not been moved anyway.
+            // Per-CPU kernel threads refuse this, but they were not moved in the first place.
             let _ = process::set_affinity(self.task, &left);
         }
         true

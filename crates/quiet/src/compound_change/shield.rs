@@ -176,7 +176,7 @@ impl Shield {
     }
 
     /// Restricts tasks with a user-set affinity to their remaining CPUs. Reports the tasks that have no CPUs left and therefore run on
-    /// other CPUs in the meantime.
+    /// other CPUs while the CPUs are reserved.
     fn confine_bound_tasks(&self) -> Option<Text> {
         let moved: BTreeMap<String, String> = self
             .bound
@@ -196,7 +196,7 @@ impl Shield {
     }
 
     /// Moves all tasks that may run on all CPUs. Returns user tasks that remain on the quiet CPUs, by TID and name.
-    /// Per-CPU kernel threads remain.
+    /// Per-CPU kernel threads also remain but are not returned.
     fn move_tasks_away(&self, rest: &str) -> BTreeMap<String, String> {
         let all = self.quiet.union(&self.rest);
         let mut stay = BTreeMap::new();
@@ -235,7 +235,7 @@ impl Shield {
         write(&format!("{}/cgroup.procs", self.quiet_folder()), &pid.to_string())
     }
 
-    /// Returns the CPUs: remaining tasks move back, and the groups are removed, including groups created inside them. If one step fails,
+    /// Gives the CPUs back: remaining tasks move back, and the groups are removed, including groups created inside them. If one step fails,
     /// the others are still done.
     pub fn remove(&self) -> Result<(), CompoundError> {
         let list = if self.version == 2 { "cgroup.procs" } else { "tasks" };
@@ -257,8 +257,8 @@ impl Shield {
             let mut refused = None;
             for group in groups_within(Path::new(folder)) {
                 if self.version == 2 {
-                    // The kernel returns the CPUs of a removed partition with a delay, and may then forget the affinity
-                    // of tasks after it was restored. With `member`, this happens immediately.
+                    // The kernel returns the CPUs of a removed partition with a delay, and may then forget the affinity of tasks after it
+                    // was restored. If the partition is changed to `member` first, the CPUs are returned immediately.
                     let _ = fs::write(group.join("cpuset.cpus.partition"), "member");
                 }
                 self.send_home(&group, list, &home, &mut last);

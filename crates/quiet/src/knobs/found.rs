@@ -45,7 +45,7 @@ pub(super) fn inspect_quota(_: &Knob, context: &KnobContext) -> Seen {
     Ok(Some(Inspection::noisy(now, "none", Adjustment::Manual(remove))))
 }
 
-/// A disturbance that takes a smaller share of the time since boot than this does not affect a median.
+/// A disturbance whose share of the time since boot is below this limit does not affect a median.
 const HIDDEN: f64 = 0.001;
 
 pub(super) fn inspect_steal(_: &Knob, context: &KnobContext) -> Seen {

@@ -124,7 +124,7 @@ pub(super) fn inspect_interrupts(knob: &Knob, context: &KnobContext) -> Seen {
         }
         let left = now.difference(&context.quiet);
         let to = if left.is_empty() { &rest } else { &left };
-        // An interrupt that has disappeared meanwhile does not count.
+        // An interrupt that has disappeared since it was listed does not count.
         changes.extend(knob.plan(context, &path, ValueSyntax::CpuList, &to.to_string()).ok().flatten());
     }
     let inspection = if !changes.is_empty() {

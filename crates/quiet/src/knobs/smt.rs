@@ -18,8 +18,8 @@ pub(super) fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
         return Ok(if pairs.is_empty() && context.text(ACTIVE).is_none() {
             None
         } else if context.live && !has_them {
-            // In a guest, other guests may still run on the siblings of the host's CPUs, which cannot be prevented from
-            // here.
+            // In a guest, other guests may still run on the siblings of the host CPUs that run this guest; the guest
+            // cannot prevent this.
             Some(Inspection::absent(text!(
                 "quiet-smt-no-siblings",
                 "no core has two siblings: no SMT, disabled in the firmware, or hidden by a hypervisor"

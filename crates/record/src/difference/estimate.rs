@@ -1,12 +1,13 @@
-//! An average over time and its error. The error is computed from blocks of consecutive moments, because neighboring
-//! moments are correlated (batch means; Schmeiser, Operations Research 30, 1982: ten to thirty blocks).
+//! An average over time and its error. A moment is one value of a time series, with its weight. The error is computed
+//! from blocks of consecutive moments, because neighboring moments are correlated (batch means; Schmeiser, Operations
+//! Research 30, 1982: ten to thirty blocks).
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 use super::WRONG;
 
-/// Numbers of blocks. They are tried in this order until neighboring blocks are hardly correlated. If there are fewer
-/// than two moments per block, there is no interval.
+/// Numbers of blocks, tried in this order until neighboring blocks are hardly correlated. A number that leaves fewer
+/// than two moments per block is skipped; if all are skipped, there is no interval.
 const BLOCKS: [usize; 3] = [24, 12, 6];
 /// Maximum correlation of neighboring blocks; if it is higher, the blocks are too short.
 const ALIKE: f64 = 0.3;
@@ -99,17 +100,17 @@ fn correlation(blocks: &[f64]) -> f64 {
     if scatter > 0.0 { together / scatter } else { 0.0 }
 }
 
-/// The number of standard deviations that a normal value exceeds with probability `tail`.
+/// The number of standard deviations that a normally distributed value exceeds with probability `tail`.
 pub fn normal_quantile(tail: f64) -> f64 {
     -Normal::standard().inverse_cdf(tail)
 }
 
-/// The value that Student's t with this many degrees of freedom exceeds with the probability `tail`.
+/// The value that a t-distributed variable with this many degrees of freedom exceeds with probability `tail`.
 fn student_quantile(tail: f64, freedom: f64) -> Option<f64> {
     StudentsT::new(0.0, 1.0, freedom).ok().map(|t| -t.inverse_cdf(tail))
 }
 
-/// The probability that Student's t with this many degrees of freedom exceeds `t`.
+/// The probability that a t-distributed variable with this many degrees of freedom exceeds `t`.
 pub fn student_tail(t: f64, freedom: f64) -> f64 {
     let distribution = StudentsT::new(0.0, 1.0, freedom).ok().filter(|_| !t.is_nan());
     distribution.map_or(1.0, |distribution| distribution.sf(t))

@@ -2,9 +2,9 @@
 //! floor lead to a [`Verdict`].
 //!
 //! All comparisons use this module. Rounds of (before, after) are compared using the exact interval of the median of their effects
-//! ([`compare_pairs`]), and times of work that adds up using their totals ([`compare_totals`]). Results of two records are
-//! compared using the ratio of their medians ([`judge_ratio`], with [`resample_ratio`] for its interval), and averages over time
-//! using blocks ([`Estimate`]). No method draws random numbers: the same samples always yield the same verdict.
+//! ([`compare_pairs`]). If the sum of the times matters, their totals are compared ([`compare_totals`]). Results of two records are
+//! compared using the ratio of their medians ([`judge_ratio`], with [`resample_ratio`] for its interval), and averages over time using
+//! blocks ([`Estimate`]). No method draws random numbers: the same samples always yield the same verdict.
 
 mod estimate;
 mod medians;
@@ -81,8 +81,8 @@ impl Verdict {
         }
     }
 
-    /// For two times (before, after): the share of speed lost by the slower one, and whether that is the time after the
-    /// change; `None` if no difference is resolved.
+    /// For two times (before, after): the share of speed lost in the slower state, and whether the slower state is the
+    /// one after the change; `None` if no difference is resolved.
     pub fn of_slower(self) -> (Self, Option<bool>) {
         match self {
             Verdict::Costs { share, .. } if share < 0.0 => (self.exchanged(), Some(true)),
@@ -119,10 +119,10 @@ pub struct Difference {
     pub less_by: f64,
     /// The interval of the decrease; absent if there are too few rounds.
     pub interval: Option<(f64, f64)>,
-    /// The difference of a state from itself, in the same unit; absent if unknown.
+    /// The noise floor, in the unit of `less_by`: the difference that was measured between a state and itself; absent if unknown.
     pub floor: Option<f64>,
-    /// The verdict on the difference, as the cost of the state before: a share for ratios, otherwise an amount in the
-    /// result's unit.
+    /// The verdict on the difference, as the cost of the state before the change: a share for ratios, otherwise an
+    /// amount in the result's unit.
     pub verdict: Verdict,
 }
 
@@ -132,8 +132,8 @@ impl Difference {
         self.verdict.is_resolved().then_some(self.less_by > 0.0)
     }
 
-    /// The outcome as an increase, for cases in which the state after has the cost: the signs of `less_by` and of the
-    /// verdict change.
+    /// The outcome as an increase, for cases in which the state after the change has the cost: the signs of `less_by`
+    /// and of the verdict change.
     pub fn as_more(mut self) -> Self {
         let negated = |(low, high): (f64, f64)| (-high, -low);
         self.less_by = -self.less_by;
@@ -195,9 +195,9 @@ pub fn least_rounds(comparisons: usize) -> usize {
     (1..64).find(|rounds| interval_rank(*rounds, comparisons).is_some()).unwrap_or(64)
 }
 
-/// Compares rounds of (before, after). Rounds with values that are not finite are left out; for ratios, also rounds with
-/// values that are not above 0. `tests` is the number of simultaneous comparisons, over all results: the allowed error
-/// of each interval is reduced accordingly (Bonferroni). `floor` is the difference of a state from itself
+/// Compares rounds of (before, after). Rounds with values that are not finite are left out; for ratios, also rounds with values that are
+/// not above 0. `tests` is the number of simultaneous comparisons, over all results: the allowed error of each interval is reduced
+/// accordingly (Bonferroni). `floor` is the noise floor, that is, the difference measured between a state and itself
 /// ([`Difference::as_floor`]): no smaller difference is resolved.
 pub fn compare_pairs(rounds: &[(f64, f64)], scale: Scale, tests: usize, floor: Option<f64>) -> Difference {
     let is_ratio = scale == Scale::Ratio;
@@ -257,7 +257,7 @@ fn more_rounds(effect: &Effect, effects: &[f64], worth: f64, comparisons: usize)
     None
 }
 
-/// The value at this index among `count` ascending values that have the same scatter as `sorted`.
+/// The estimated value at this index among `count` ascending values with the same scatter as `sorted`.
 fn stretched(sorted: &[f64], index: usize, count: usize) -> f64 {
     let at = |index: usize| sorted.get(index).or(sorted.last()).copied().unwrap_or(0.0);
     let place = ((index as f64 + 0.5) / count as f64 * sorted.len() as f64 - 0.5).max(0.0);
@@ -265,12 +265,12 @@ fn stretched(sorted: &[f64], index: usize, count: usize) -> f64 {
     at(below as usize) + (place - below) * (at(below as usize + 1) - at(below as usize))
 }
 
-/// The product of the totals before divided by the product of the totals after, over the rounds that all of them completed.
-/// Totals include bursts, which a median does not show.
+/// The product of the totals of all series in `before`, divided by the product of the totals of all series in `after`. A total covers only
+/// the rounds that all series completed. Totals include bursts, which a median does not show.
 ///
 /// The logarithm of the ratio is a sum of logarithms of totals. A block's contribution to the error is therefore the
-/// sum of the slices' deviations, relative to their
-/// means. The interval follows from the blocks' scatter and Student's t (Fieller, to first order).
+/// sum of its slices' deviations, each relative to the mean of its series. The interval follows from the blocks'
+/// scatter and Student's t (Fieller, to first order).
 pub fn compare_totals(before: &[&[f64]], after: &[&[f64]], tests: usize, floor: Option<f64>) -> Difference {
     let all = || before.iter().map(|one| (1.0, *one)).chain(after.iter().map(|one| (-1.0, *one)));
     let turns = all().map(|(_, portions)| portions.len()).min().unwrap_or(0);

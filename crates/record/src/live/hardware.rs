@@ -21,7 +21,7 @@ pub struct Cores {
     /// Shares of the issue slots: `retiring`, `bad-speculation`, `frontend-bound`, `backend-bound`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub top_down: BTreeMap<String, f64>,
-    /// The share of time for which the event with the least counting time was counted.
+    /// The smallest share of time for which any of the events was counted (the kernel multiplexes counters).
     pub coverage: f64,
 }
 

@@ -68,14 +68,14 @@ pub struct Sampled {
     pub long: Share,
     /// Share of samples after floating-point additions and multiplications.
     pub float: Share,
-    /// Share of samples at jump targets with nothing else to wait for: mispredicted branches and instruction fetch.
+    /// Share of samples at jump targets where nothing else explains the wait: mispredicted branches and instruction fetch.
     pub jumps: Share,
-    /// Size of the memory area that `far` accesses, bytes; if `far` is empty, of the area that the loads waiting for a
-    /// cache access.
+    /// Size of the memory area that `far` accesses, bytes; if `far` is empty, size of the area accessed by the loads that wait for a
+    /// cache.
     pub working_set: Option<f64>,
     /// Where most of that memory area is located.
     pub level: Option<MemoryLevel>,
-    /// Latency of such a load according to this machine's measured latency curve, ns.
+    /// Latency of a load from that memory area according to this machine's measured latency curve, ns.
     pub load_ns: Option<f64>,
     /// Samples in kernel mode; 0 if this user may not sample the kernel.
     pub in_kernel: u64,

@@ -28,7 +28,7 @@ pub struct Node {
     /// The kernel's tier for the node's memory: a lower number means faster memory; DRAM usually has 4. Absent before
     /// Linux 6.1.
     pub memory_tier: Option<u32>,
-    /// Size of the DAX devices with this node's memory (CXL or persistent), bytes.
+    /// Total size of the DAX devices (CXL or persistent memory) that the kernel uses as memory of this node, bytes.
     pub dax_bytes: Option<u64>,
     /// Latency and bandwidth of the node's memory from the nearest CPUs, according to the firmware (HMAT).
     pub access: Option<Access>,

@@ -6,13 +6,13 @@
 pub(crate) enum Fill {
     /// A result.
     Plain,
-    /// A result of another kind; the kinds are numbered.
+    /// A result of one of several kinds, which are numbered.
     Series(usize),
     /// A good result.
     Good,
     /// A part that costs some speed.
     Warning,
-    /// A part that costs much speed.
+    /// A part that costs a lot of speed.
     Serious,
     /// The loss by one cause.
     Lost,

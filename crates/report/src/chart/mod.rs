@@ -60,13 +60,13 @@ const UNITS: [&str; 6] = ["Hz", "B/s", "ns", "work/s", "ratio", "B"];
 pub(crate) struct Series {
     /// The name of the line.
     pub name: String,
-    /// The points of the line, ascending in x once the chart is [`Chart::checked`].
+    /// The points of the line; in a chart returned by [`Chart::checked`], they are sorted by x.
     pub points: Vec<(f64, f64)>,
     /// Whether each value applies until the next point (a step).
     pub steps: bool,
     /// The line's style.
     pub look: Look,
-    /// The numbers of the line's color and dash pattern, if they have a meaning: lines of one record share a color.
+    /// The numbers of the line's color and dash pattern, if these have a meaning: for example, all lines of a record have the same color.
     pub ink: Option<(usize, usize)>,
     /// The 95 % interval around the line: position, lower and upper end.
     pub interval: Vec<(f64, f64, f64)>,
@@ -119,7 +119,7 @@ pub(crate) struct Mark {
     pub at: f64,
     /// The name next to the line.
     pub name: String,
-    /// Whether the value was measured here; other marks are reported by the machine.
+    /// Whether the position was measured here; if not, it was reported by the machine.
     pub measured: bool,
 }
 

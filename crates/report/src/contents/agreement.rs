@@ -68,7 +68,7 @@ fn of_comparison(record: &Record) -> Vec<String> {
     for row in compared.rows.iter().filter(|row| row.per.is_none()) {
         let Some(cell) = row.cells.first().filter(|cell| cell.over.is_none()) else { continue };
         let (Some(from), Some(value)) = (cell.from.as_ref(), cell.value) else { continue };
-        // A share of misses cites the count that it refers to.
+        // A share of misses must cite the count to which it refers.
         let is_own = |m: &&Measurement| m.metric == row.metric && m.unit == row.unit && *from == cited(m);
         let tables = record.measurements.iter().find(is_own).map(Measurement::value);
         let layers = record.diagnosis.layers.iter().find(|layer| layer.from == *from).map(|of| of.time);
@@ -79,8 +79,8 @@ fn of_comparison(record: &Record) -> Vec<String> {
     wrong
 }
 
-/// The table of a metric must print each result in the same way as all other places. Bus bytes of regular stores are a
-/// modelled range; for scaling, the table shows the summary, and the chart and steps show the results.
+/// The table of a metric must print each result in the same way as all other places. Exceptions are bus bytes
+/// of regular stores, which are a modelled range, and throughput, for which the table may show only a summary of the scaling steps.
 fn of_table(record: &Record, table: &Table) -> Vec<String> {
     let cells = || table.rows.iter().flatten();
     let is_modelled = |m: &Measurement| {
@@ -132,7 +132,7 @@ fn of_headline(record: &Record, resource: &Resource) -> Option<String> {
     let shares = resource.ceiling.map(|best| (resource.delivered / best).min(best / resource.delivered));
     let follows = match (shares, resource.share) {
         (Some(follows), Some(share)) => is_near(follows, share),
-        // There is no share relative to the best result of this run, or on a machine used by other processes.
+        // No share is shown if the ceiling is the best result of this run, or if other processes used the machine.
         (_, share) => share.is_none(),
     };
     let stands = figures.iter().any(|figure| figure.to_bits() == resource.delivered.to_bits());

@@ -11,11 +11,11 @@ use crate::text::range;
 
 const STREAM: usize = 0;
 const BUS: usize = 1;
-/// Results counted in a way that this version does not know.
+/// Results for which this version does not know which bytes are counted.
 const OTHER: usize = 2;
 
-/// The table may have this many times as many rows as a table of CPUs, because an operation is measured with several
-/// kinds of stores and groups of CPUs.
+/// The maximum number of rows is that of a table of CPUs multiplied by this factor, because an operation is measured with
+/// several kinds of stores and groups of CPUs.
 const ROWS: usize = 4;
 
 /// One row per operation, kind of stores and place.

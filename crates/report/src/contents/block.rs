@@ -19,7 +19,7 @@ pub(crate) struct Block {
     pub is_of_a_workload: bool,
     /// The parts, in display order.
     pub parts: Vec<Part>,
-    /// The results shown by its charts, maps and sentences; tables track their own results.
+    /// The results shown by the block's charts, maps and sentences; each table tracks its own results.
     pub shown: Shown,
 }
 
@@ -49,7 +49,7 @@ pub(crate) enum Part {
 pub(crate) struct Item {
     /// The item's title; several titles if several items share an explanation.
     pub heads: Vec<String>,
-    /// A note on it.
+    /// Notes on the item.
     pub below: Vec<String>,
     /// Further details, shown with `--all`.
     pub more: Vec<String>,

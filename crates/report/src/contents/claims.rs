@@ -9,7 +9,7 @@ use super::listed;
 use crate::table::Table;
 
 const TITLE: &str = "Claims of the document";
-/// Maximum number of named results.
+/// Maximum number of results or missing measurements named per claim.
 const NAMED: usize = 3;
 
 /// One line with the number of claims that the results confirm.
@@ -44,7 +44,7 @@ pub(crate) fn worst_first(answers: &[JudgedClaim]) -> Vec<&JudgedClaim> {
     sorted
 }
 
-/// The result, with the claimed value if it does not hold; empty if undecided.
+/// The results, with the claimed value if the claim does not hold; empty if undecided.
 pub(crate) fn figures(answer: &JudgedClaim) -> Option<String> {
     match answer.verdict {
         Verdict::Holds => Some(why(answer)),
@@ -59,7 +59,7 @@ fn refute(answer: &JudgedClaim) -> String {
     refuted.chunk_by(same).map(against).collect::<Vec<_>>().join("; ")
 }
 
-/// The deviation from the claim, or the measurement that would decide it; then open questions.
+/// Why the claim has this verdict: the results, or the measurement that is needed for a verdict; then a note, if there is one.
 pub(crate) fn why(answer: &JudgedClaim) -> String {
     let words = match answer.verdict {
         Verdict::Holds => join_most(&answer.compared.iter().map(found).collect::<Vec<_>>(), NAMED),

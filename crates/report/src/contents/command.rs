@@ -11,7 +11,7 @@ use super::{Block, Part};
 use crate::chart::bars::{Bar, Bars, Fill, Piece};
 use crate::text::{clean, range};
 
-/// Maximum number of listed processes that are still running.
+/// Maximum number of listed processes that outlived the command.
 const MOST_LEFT: usize = 5;
 
 /// The command's results of a metric.
@@ -61,7 +61,7 @@ pub(crate) fn listed_states(
 
 /// Whether this is the blocked time of the only thread, which off-CPU time already shows.
 pub(crate) fn is_repeated(record: &Record, m: &Measurement) -> bool {
-    // Check the label first, which excludes nearly all of up to tens of thousands of results.
+    // The label is checked first: this excludes nearly all results, of which there may be tens of thousands.
     let is_blocked = m.labels.word(Label::State) == Some("blocked")
         && find_state(record, "blocked").is_some_and(|blocked| std::ptr::eq(blocked, m));
     is_blocked

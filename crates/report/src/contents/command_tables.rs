@@ -32,7 +32,7 @@ pub(crate) fn probes(time: &Measurement) -> Table {
         let name = match probe.kind {
             ProbeKind::HugePages => "CPU time, with huge pages",
             ProbeKind::Bandwidth => "CPU time, with competing memory traffic",
-            ProbeKind::Cache => "CPU time, with competing last-level cache load",
+            ProbeKind::Cache => "CPU time, with competing last-level cache use",
             ProbeKind::FewerCpus => "time, on fewer CPUs",
             ProbeKind::FewerCpusTime => "CPU time, on fewer CPUs",
         };
@@ -169,7 +169,7 @@ pub(crate) fn around(record: &Record, time: &Measurement) -> Section {
         "core clock",
         time.detail.get(detail::CLOCK_HZ).map(|hz| {
             let source = time.detail.get(detail::CLOCK_SOURCE).unwrap_or_default();
-            // A value that was exceeded is not a ceiling.
+            // If the measured clock exceeds a ceiling, the ceiling is wrong and is not shown.
             let most = known(ceilings.clock_hz).filter(|most| *most >= hz);
             let most = most.map(|hz| format!(" of {}", units::figure(hz, "Hz"))).unwrap_or_default();
             format!("{}{most} ({source})", units::figure(hz, "Hz"))

@@ -129,8 +129,8 @@ fn snapshot(state: &Snapshot) -> Section {
         section.add(format!("Power limit, {zone} {}", window.replace('_', " ")), listed(says));
     }
     let names = |held: &[HeldBy]| listed(held.iter().map(|held| Some(held.to_string())));
-    section.add("Clock held by", names(&holders.holding));
-    section.add("Clock held since boot by", names(&holders.held_before));
+    section.add("Clock limited by", names(&holders.holding));
+    section.add("Clock limited since boot by", names(&holders.held_before));
     for clock in &holders.uncore {
         let [limit, most] = [clock.max_hz, clock.initial_max_hz].map(|hz| units::figure(hz as f64, "Hz"));
         section.add(format!("Uncore clock, {}", clock.domain), format!("limited to {limit} of {most}"));

@@ -13,7 +13,7 @@ use crate::table::Table;
 /// Maximum number of CPUs for a drawn matrix: even with one pixel per CPU, a larger matrix would be wider than any
 /// page.
 const MOST_CPUS: usize = 1024;
-/// Up to this many pairs, each has a row and no matrix is drawn.
+/// With at most this many pairs, each pair has a row, and no matrix is drawn.
 const FEW: usize = 3;
 
 /// The machine's CPUs, by number.
@@ -39,7 +39,7 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
     let dies = record.machine.counts.dies > record.machine.counts.packages;
     let class = |m: &Measurement| class(&cpus, dies, m);
     let pairs: BTreeSet<(u32, u32)> = chief.iter().filter_map(|m| pair(m)).collect();
-    // Published articles contain results per kind of pair, so they have no pairs.
+    // Results from published articles are per kind of pair, so their records contain no individual pairs.
     if (1..=FEW).contains(&pairs.len()) {
         return None;
     }
@@ -63,7 +63,7 @@ fn pair(m: &Measurement) -> Option<(u32, u32)> {
     Some((id(Label::From)?, id(Label::To)?))
 }
 
-/// The kind of pair, nearest first: in the record's own words, otherwise from the topology.
+/// The kind of a pair: as named in the record, otherwise derived from the topology.
 fn class(cpus: &Cpus, dies: bool, m: &Measurement) -> String {
     if let Some(shown) = m.detail.get(detail::CLASS) {
         // The words of the record: `cache`, `package at distance 16`.
@@ -185,7 +185,7 @@ fn classes(
         table.note(&note);
     }
     if !beside.is_empty() {
-        table.note("by stores: median of the same pairs with the line transferred by loads and stores");
+        table.note("by stores: median for the same pairs if the line is transferred by loads and stores");
     }
     table.finished()
 }
@@ -199,7 +199,7 @@ fn ordered(cpus: &Cpus, all: &[&Measurement]) -> Vec<u32> {
     ids
 }
 
-/// The values of each pair, as (CPU on the node of the line's memory, other CPU) if that node was recorded.
+/// The values of each pair. If the node of the line's memory was recorded, the CPU on that node is the first of the pair.
 fn by_home(cpus: &Cpus, all: &[&Measurement]) -> BTreeMap<(u32, u32), f64> {
     let node = |id: u32| cpus.get(&id).and_then(|cpu| cpu.node).map(u64::from);
     let mut cells = BTreeMap::new();

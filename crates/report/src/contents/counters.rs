@@ -60,12 +60,12 @@ fn counts(record: &Record, shown_before: &Shown, most: usize) -> Table {
         ];
         table.row(here.into_iter().chain(figures).collect());
     }
-    // Pasted output is usually from a single command, which is then named only once.
+    // Pasted output is usually from a single command; in that case, the command is named only once.
     if let [first, others @ ..] = &table.rows[..]
         && !(record.import.is_none() || others.is_empty() || first[0].is_empty())
         && others.iter().all(|row| row[0] == first[0])
     {
-        let all = format!("all of {}", first[0]);
+        let all = format!("workload of all rows: {}", first[0]);
         table.note(&all);
         table.rows.iter_mut().for_each(|row| row[0].clear());
     }

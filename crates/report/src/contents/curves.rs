@@ -119,7 +119,7 @@ fn levels(record: &Record, cpu: Option<u64>, (from, to): (f64, f64)) -> Vec<Band
     bands
 }
 
-/// Minimum number of points of a curve.
+/// Minimum number of points for a curve.
 const LEAST_POINTS: usize = 3;
 
 /// Latency by the bandwidth of the loaders: one line per CPU, at most eight.
@@ -203,7 +203,7 @@ fn later_than(measurements: &[&Measurement], wakeups: u64) -> Vec<(f64, f64)> {
             _ => points.push((to, share)),
         }
     }
-    // No wake-up is above the last bucket, and a logarithmic axis cannot show 0: the line ends at the bucket's bound.
+    // No wake-up is later than the upper bound of the last bucket, and a logarithmic axis cannot show 0, so the line ends at that bound.
     if let [.., before, last] = points.as_mut_slice()
         && last.1 == 0.0
     {

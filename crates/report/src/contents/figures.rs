@@ -48,7 +48,7 @@ pub(crate) fn known(record: &Record, figure: f64, unit: &str) -> String {
     units::figure_to(figure, unit, digits(record, figure, unit))
 }
 
-/// The number of digits of such a result.
+/// The number of digits with which a headline's result is shown.
 fn digits(record: &Record, figure: f64, unit: &str) -> usize {
     let interval = measurement_of(record, figure, unit).and_then(Measurement::interval);
     units::digits_within(figure, interval)
@@ -136,7 +136,7 @@ pub(crate) fn share_of(resource: &Resource) -> Option<String> {
     Some(if low == high { high } else { format!("{}–{high}", low.trim_end_matches(" %")) })
 }
 
-/// The placeholder for a result that is [`withheld`].
+/// The explanation of the placeholder `-` for a result that is [`withheld`].
 pub(crate) const WITHHELD: &str = "not shown (-): the 95 % CI is wider than ±100 %";
 
 /// Whether a result is too imprecise to be shown: its interval is wider than ±100 %. Shares and parts of a time, which
@@ -172,7 +172,7 @@ pub(crate) fn bare_value(m: &Measurement) -> String {
 }
 
 /// The spread of the results: the 95 % interval of the median, or the median absolute deviation if there are too few
-/// samples. A wake-up's or gap's distribution has its percentiles instead.
+/// samples. For distributions of wake-ups and gaps, percentiles are shown instead.
 pub(crate) fn spread(m: &Measurement) -> String {
     match (m.interval(), m.summary.n) {
         (_, 0) => String::new(),

@@ -215,7 +215,7 @@ fn remarks(of: &History) -> Vec<String> {
         .collect()
 }
 
-/// A chart for each result, all with the same time axis, with the interval and the periods of changes.
+/// A chart for each result, with its interval and the periods in which it changed. All charts have the same time axis.
 pub(crate) fn charts(of: &History) -> Vec<Chart> {
     let at = |record: usize| of.records.get(record).map_or(0.0, |of| of.at as f64);
     let Some(ends) = bounds(of.records.iter().map(|record| record.at as f64)) else { return Vec::new() };

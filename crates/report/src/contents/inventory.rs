@@ -112,7 +112,7 @@ fn cpus(record: &Record) -> Section {
     section.add_some("Dies", machine.counts.dies);
     section.add_some("Clusters", machine.counts.clusters);
     section.add_some("Cores", machine.counts.cores);
-    section.add("CPUs a core", threads(machine));
+    section.add("CPUs per core", threads(machine));
     for (kind, cpus) in kinds(machine) {
         section.add(format!("Kind {kind}"), cpus);
     }

@@ -46,8 +46,8 @@ pub(crate) fn block(record: &Record) -> Block {
 /// Digits of values without an interval.
 const DIGITS: usize = 3;
 
-/// The rows of a breakdown, from the ceiling down, each with its part of a bar whose length is the larger of the ceiling and the
-/// delivered value. Both values are printed with the given numbers of digits.
+/// The rows of a breakdown, from the ceiling down. Each row has its part of a bar whose full length represents the ceiling or the
+/// delivered value, whichever is larger. Both values are printed with the given numbers of digits.
 fn rows(breakdown: &LossBreakdown, (of_delivered, of_ceiling): (usize, usize), unreliable: bool) -> Vec<Bar> {
     let whole = breakdown.ceiling.max(breakdown.delivered);
     let at = |value: f64| (value / whole).clamp(0.0, 1.0);
@@ -58,7 +58,7 @@ fn rows(breakdown: &LossBreakdown, (of_delivered, of_ceiling): (usize, usize), u
         let pieces = vec![Piece::new(from, to, fill, format!("{name}: {figure}"))];
         Bar { name, pieces, figure, ..Bar::default() }
     };
-    // The ceiling or the delivered value, with the share of the headline.
+    // The ceiling or the delivered value, with its share of line speed.
     let total = |label: &dyn ToString, value: f64, sign: &str, digits| Bar {
         beside: share_of_line_speed(value / whole),
         ..row(Fill::Plain, label, (0.0, value), value, sign, digits)

@@ -95,8 +95,8 @@ fn beside_shown(record: &Record, shape: &Shape) -> Table {
     table
 }
 
-/// A kind of state: the name of its row, the fill, the meaning, and the CPUs in this state; their text is empty if
-/// there are none.
+/// A kind of state: the name of its row, the fill, the meaning, and a function that lists the CPUs in this state. The list
+/// is empty if there are none.
 type Kind = (&'static str, Fill, &'static str, fn(&ShapeState) -> String);
 
 const KINDS: [Kind; 3] = [
@@ -235,7 +235,7 @@ fn says(record: &Record, shape: &Shape) -> String {
     };
     let memory = shape.memory.map(|memory| {
         format!(
-            "A load from the same page took {} on near CPUs and {} on far CPUs ({} of the loads).",
+            "A load from the same page took {} on near CPUs and {} on far CPUs (which made {} of the loads).",
             units::figure(memory.near_ns, "ns"),
             units::figure(memory.far_ns, "ns"),
             units::percent(memory.far.share)

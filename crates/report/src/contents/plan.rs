@@ -58,7 +58,7 @@ fn processes(processes: &[Process]) -> Table {
             if process.cpus.is_empty() { "its nodes' CPUs".to_owned() } else { process.cpus.to_string() },
             match process.policy {
                 Policy::Default => "-".to_owned(),
-                Policy::Bind => format!("of node {}", process.memory),
+                Policy::Bind => format!("node {}", process.memory),
                 Policy::Interleave => format!("interleaved over {}", process.memory),
             },
         ]);

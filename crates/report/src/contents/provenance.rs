@@ -38,7 +38,7 @@ pub(crate) fn place(origin: &Origin) -> String {
 /// Each tool's output: its lines, and the number of results and facts read from it.
 pub(crate) fn outputs(record: &Record) -> Block {
     let title = "Sources of the results";
-    let mut table = Table::new(title, None, ["output", "text", "lines", "#taken", "?of"]);
+    let mut table = Table::new(title, None, ["output", "text", "lines", "#read", "?source"]);
     let Some(import) = &record.import else { return Block::default() };
     let published = published(record);
     for output in &import.outputs {
@@ -54,8 +54,7 @@ pub(crate) fn outputs(record: &Record) -> Block {
         ]);
     }
     if import.not_understood.lines > 0 {
-        table
-            .note(&format!("{} of unknown origin", count_noun(import.not_understood.lines as usize, "line")));
+        table.note(&format!("{} not recognized", count_noun(import.not_understood.lines as usize, "line")));
     }
     table.note(&hint(import));
     table.finished().into()

@@ -200,7 +200,7 @@ pub(crate) fn typical(resource: &Resource, with_sources: bool) -> Option<String>
     let typical = resource.typical.as_ref()?;
     let range = ends_of((typical.low, typical.high), &resource.unit);
     if !with_sources {
-        // In this case, the best result here was compared instead of the headline.
+        // Whether the best result here was compared instead of the headline.
         let best = typical.compared.is_some() && typical.compared == resource.ceiling;
         return Some(format!("typical {}{range}", if best { "best " } else { "" }));
     }
@@ -231,9 +231,9 @@ pub(crate) fn position_word(position: Position) -> &'static str {
 pub(crate) struct Unseen {
     /// The state of their coverage.
     pub state: State,
-    /// What.
+    /// The names of the items.
     pub what: Vec<String>,
-    /// Why.
+    /// Why they could not be fully measured.
     pub reason: String,
     /// The remedy.
     pub remedy: Option<String>,
@@ -290,7 +290,7 @@ pub(crate) fn unreliable(record: &Record) -> String {
     groups.extend(groups.is_empty().then(|| (of(&|m| m.metric != metrics::LOAD_LATENCY), "result")));
     let said = groups.iter().map(|(all, of)| format!("{} of {}", doubtful(all), count_noun(all.len(), of)));
     let said: Vec<String> = said.collect();
-    // A scaling step that other processes disturbed in most of its runs is unreliable, even if its runs agree.
+    // A scaling step that other processes disturbed in most of its runs is counted separately if its runs agree.
     let disturbed = record.measurements.iter().filter(|m| m.doubt.is_none() && is_disturbed(m)).count();
     let disturbed =
         if disturbed > 0 { format!(", {} disturbed", count_noun(disturbed, "step")) } else { String::new() };

@@ -46,7 +46,7 @@ pub(crate) fn name(time: &Measurement) -> &str {
 
 /// One row per command: its times, and how its runs ended if one failed.
 pub(crate) fn table(record: &Record, turns: &Turns) -> Table {
-    // The columns to omit first come last.
+    // If there is too little room, the last columns are omitted first.
     let heads =
         ",command,exit code,#mean ± σ,?bound by,?#median,?#min – max,?#user,?#sys,?#CPU time,?#95 % interval";
     let mut table = Table::new("Commands compared", Some(metrics::WORKLOAD_TIME.name()), heads.split(','));

@@ -142,7 +142,7 @@ fn of_machine(record: &Record) -> String {
     format!("{}: {stand}; {found}", subject.unwrap_or("this machine"))
 }
 
-/// The headline farthest below this machine's best result, if worth reporting, and its share of the best result.
+/// The headline that is farthest from the best result measured here, if worth reporting, and its share of that result.
 fn farthest(record: &Record) -> Option<(&str, f64)> {
     let share = |resource: &Resource| {
         let share = resource.delivered / resource.ceiling?;

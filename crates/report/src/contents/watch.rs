@@ -170,7 +170,7 @@ fn worth<Of: Fn(&Interval) -> Option<f64>>(
     drawn.filter(|line| line.points.iter().any(|(_, share)| *share >= WORTH)).collect()
 }
 
-/// The reference for a recording's verdicts.
+/// The reference values for a recording's verdicts: the ceilings, and the memory latency without load.
 fn reference(watch: &Watch) -> Reference {
     Reference { ceilings: watch.ceilings.clone(), calibrated_ns: watch.calibrated_ns }
 }
@@ -327,7 +327,7 @@ fn figures(watch: &Watch) -> Table {
     if watch.merged > 1 {
         let seconds = whole.interval.seconds / watch.intervals.max(1) as f64 * watch.merged as f64;
         table.note(&format!(
-            "minimum and maximum of the means over {} ({} intervals each)",
+            "minimum and maximum refer to means over {} ({} intervals each)",
             duration(seconds),
             watch.merged
         ));

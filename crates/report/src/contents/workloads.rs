@@ -101,7 +101,7 @@ fn fields<'a>() -> [Field<Row<'a>>; 13] {
         ("#user time", |row| side_by_side::cell(row.cells[2])),
         ("#system time", |row| side_by_side::cell(row.cells[3])),
         ("#IPC (calculated)", |row| row.ipc(4)),
-        ("#IPC counted", |row| row.ipc(5)),
+        ("#IPC (counted)", |row| row.ipc(5)),
         ("?unit", |row| {
             let first = row.cells[0].or(row.cells[1]);
             first.and_then(|m| m.detail.get(detail::WORK)).unwrap_or_default().to_owned()
@@ -140,7 +140,7 @@ fn workloads(record: &Record, steps: &Shown) -> Table {
                     *kept = m;
                 }
             }
-            // This result is from another CPU or another run.
+            // A result from another CPU or another run does not belong in this row.
             Some(_) => continue,
         }
         shown.add(m);
@@ -185,7 +185,7 @@ fn workloads(record: &Record, steps: &Shown) -> Table {
         );
     }
     if said && unsaid {
-        table.note("blank number of threads: not in the record");
+        table.note("blank: the record does not contain the number of threads");
     }
     if again > 0 {
         table.note(&format!(
@@ -267,7 +267,7 @@ mod tests {
             ["aes 1 16 B 133 M/s", "aes 1 8 KiB 143 M/s", "aes 32 8 KiB 4.58 G/s", "bc 24.6 s 24.1 s"]
         );
         assert!(record.measurements.iter().all(|m| table.shown.has(m)));
-        assert_eq!(table.remarks[0], "blank number of threads: not in the record");
+        assert_eq!(table.remarks[0], "blank: the record does not contain the number of threads");
     }
 
     #[test]

@@ -91,8 +91,8 @@ impl Figures {
         is_there.then(|| link(&word_id(metric), "explanation"))
     }
 
-    /// A section for each kind of result: its description, then its charts, maps and tables. The flag shows whether only this kind was
-    /// requested.
+    /// A section for each kind of result: its description, then its charts, maps and tables. The flag is `true` if the
+    /// command is about this kind of result only.
     pub(super) fn sections(&self, record: &Record) -> Vec<(bool, Section)> {
         let asked = |block: &Block| {
             let layers =

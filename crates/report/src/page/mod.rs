@@ -57,7 +57,7 @@ pub fn of_record(record: &Record, answers: &[JudgedClaim], shown_by: Option<&str
     let (asked, others): (Vec<_>, Vec<_>) =
         figures.sections(record).into_iter().partition(|(asked, _)| *asked);
     sections.extend(asked.into_iter().map(|(_, section)| section));
-    // A recording contains no measurements to which rules apply, and a command has its own verdict.
+    // The section of findings is empty for a recording or a command without findings, because these have their own verdicts.
     let has_verdict = record.watch.is_some() || record.diagnosis.bound.is_some();
     let findings = match has_verdict && record.diagnosis.findings.is_empty() {
         true => section("findings", "", html! {}),

@@ -71,7 +71,7 @@ fn render_part(part: &Part, wide: bool) -> Markup {
     };
     html! {
         @if part.parts.is_empty() {
-            // A core: users type its CPU numbers; the title and the row's name show the kind of part.
+            // A core shows only its CPU numbers, because users type these; the title and the row's name show the kind of part.
             div class=(class) title=(format!("{}: {}", part.name(), count_noun(part.cpus.len(), "CPU"))) {
                 @for cpu in &part.cpus { span class="cpu" { (cpu) } }
             }

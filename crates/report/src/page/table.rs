@@ -17,7 +17,7 @@ pub(super) fn hint() -> Markup {
     html! { p class="hint" aria-hidden="true" { "wider than the screen: scrolls sideways →" } }
 }
 
-/// The width of a table's rows in characters: the sum of the widest cell of each column.
+/// The width of a table's rows in characters: the sum of the widths of the columns, each as wide as its widest cell.
 pub(super) fn letters(table: &Table) -> usize {
     let column = |at: usize, head: &str| {
         let cells = table.rows.iter().filter_map(|row| row.get(at)).map(|cell| width(cell).min(LONG));
@@ -26,8 +26,8 @@ pub(super) fn letters(table: &Table) -> usize {
     table.columns.iter().enumerate().map(|(at, of)| column(at, &of.head)).sum()
 }
 
-/// A table in its own box, which scrolls if the table is wider than the page. `set_off`: the class of highlighted rows whose gain or loss
-/// has no class of its own.
+/// A table in its own box, which scrolls if the table is wider than the page. `set_off`: the class of rows with a gain or a
+/// loss; if it is empty, these rows have the class `better` or `worse`.
 pub(super) fn table(table: &Table, set_off: &str) -> Markup {
     html! {
         @if letters(table) > PHONE { (hint()) }

@@ -5,7 +5,7 @@ use record::date;
 
 use super::Exposition;
 
-/// The outcome of a check; `time` is the time of the check, as in records.
+/// The outcome of a check; `time` is the time of the check, in the format of records.
 pub fn check(check: &Check, time: &str) -> String {
     let mut text = Exposition::default();
     let known = check.outcome != Outcome::OtherClass;

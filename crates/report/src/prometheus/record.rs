@@ -7,7 +7,7 @@ use record::{Ended, Label, Measurement, Record, date};
 
 use super::Exposition;
 
-/// Metrics whose names would contain a unit twice, or a suffix that Prometheus reserves for other types.
+/// Metrics that get another name, because their own name would contain a unit twice, or a suffix that Prometheus reserves for other types.
 const RENAMED: [(Metric, &str); 4] = [
     (metrics::CORE_IPC, "core_instructions_per_cycle"),
     (metrics::COUNTER_COUNT, "counter_events"),
@@ -15,10 +15,10 @@ const RENAMED: [(Metric, &str); 4] = [
     (metrics::STREAM_NS_PER_ELEMENT, "stream_seconds_per_element"),
 ];
 
-/// Labels that are measured values, with which every run would create new series.
+/// Labels whose values are measured: with them, every run would create new series.
 const MEASURED: [Label; 2] = [Label::Bandwidth, Label::ShareOfPeak];
 
-/// A unit as a name suffix, and the conversion factor from the record's unit.
+/// A unit as a name suffix, and the divisor that converts values from the record's unit.
 fn base_unit(unit: &str) -> (&str, f64) {
     match unit {
         "Hz" => ("_hertz", 1.0),
@@ -33,7 +33,7 @@ fn base_unit(unit: &str) -> (&str, f64) {
     }
 }
 
-/// A metric's name with its base unit, preceded by `part`, and the divisor of its results.
+/// The name of a metric, with `part` and the base unit at its end, and the divisor for its results.
 fn name(metric: &Definition, part: &str) -> (String, f64) {
     let (unit, divisor) = base_unit(metric.unit);
     let renamed = RENAMED.iter().find(|(name, _)| *name == metric.name);
@@ -44,8 +44,8 @@ fn name(metric: &Definition, part: &str) -> (String, f64) {
     (name, divisor)
 }
 
-/// A record with its diagnosis. Unreliable results are counted and omitted; results for each pair of nodes or cores, and those at a measured
-/// load, are omitted.
+/// A record with its diagnosis. Unreliable results are omitted, but counted. Results for single pairs of nodes or cores, and results at a
+/// measured load, are also omitted.
 pub fn record(record: &Record) -> String {
     let mut text = Exposition::default();
     about(&mut text, record);

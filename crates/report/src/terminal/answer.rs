@@ -65,10 +65,10 @@ pub(super) fn origin(screen: &mut Screen, record: &Record) {
     screen.paragraph(&[], Tone::Quiet, if fits { whole } else { summary::run(record) });
 }
 
-/// Lines of the footer below the findings: noise, machine, run, and a pointer to the rest.
+/// Number of lines in the footer below the findings: noise, machine, run, and a pointer to the rest.
 const BELOW: usize = NOISE + MACHINE + 2;
 
-/// As many of the worst findings as fit, missing measurements, noise, machine, and a pointer to the rest.
+/// The worst findings (as many as fit), followed by missing measurements, noise, machine, and a pointer to the rest.
 pub(super) fn foot(screen: &mut Screen, record: &Record, shown_by: Option<&str>) {
     let lost = lost(record);
     let room = screen.left(usize::from(!lost.is_empty()) + BELOW);
@@ -141,7 +141,7 @@ pub(super) fn identity(screen: &mut Screen, record: &Record) {
     }
 }
 
-/// The headlines; if `shows_beside` is set, with related facts that need a separate line.
+/// The headlines. If `shows_beside` is set, related facts that do not fit on a headline's line are written below it.
 pub(super) fn headlines(screen: &mut Screen, record: &Record, shows_beside: bool) {
     let resources = &record.diagnosis.resources;
     let names = resources.iter().map(|r| width(&clean(&r.name))).max().unwrap_or(0);
@@ -149,7 +149,7 @@ pub(super) fn headlines(screen: &mut Screen, record: &Record, shows_beside: bool
     for resource in resources {
         let name = Span::plain(format!("  {}  ", pad_right(&clean(&resource.name), names)));
         let share = Span::strong(pad_left(&stands(resource), shares));
-        // Without a share, the mark refers to the result.
+        // If there is no share, the mark is shown after the result.
         let doubtful = resource.doubt.is_some() && !summary::is_untold(record, resource);
         let [of_share, of_figure] = match (doubtful, line_speed(resource).is_some()) {
             (false, _) => ["  ", ""],
@@ -158,7 +158,7 @@ pub(super) fn headlines(screen: &mut Screen, record: &Record, shows_beside: bool
         };
         let place = summary::position(resource).filter(|it| *it != stands(resource)).map(str::to_owned);
         let figures = format!("{}{of_figure}", summary::held_against(record, resource));
-        // The typical range is more important than the best result here.
+        // If there is not enough room, the best result of this machine is omitted rather than the typical range.
         let has_best = resource.source == Some(CeilingSource::Measured);
         let alone = summary::held_against(record, &Resource { source: None, ..resource.clone() });
         let bare = if has_best { alone + of_figure } else { figures.clone() };
@@ -168,7 +168,7 @@ pub(super) fn headlines(screen: &mut Screen, record: &Record, shows_beside: bool
         };
         let at = names + shares + 6;
         let [long, short] = [true, false].map(|all| summary::typical(resource, all));
-        // With all related facts if they fit, otherwise with the more important ones.
+        // The line from its longest to its shortest form; the first one that fits is shown.
         let lines = [
             line(&figures, [place.clone(), long.clone(), beside.clone()]),
             line(&figures, [place.clone(), short.clone(), beside.clone()]),
@@ -194,14 +194,14 @@ pub(super) fn headlines(screen: &mut Screen, record: &Record, shows_beside: bool
     }
 }
 
-/// A resource's share of line speed; without a share, its position among its peers.
+/// A resource's share of line speed or, if there is none, its position among published results.
 fn stands(resource: &Resource) -> String {
     let is_judged = matches!(resource.position, Some(Position::Low | Position::Normal | Position::High));
     let position = || summary::position(resource).filter(|_| is_judged).map(str::to_owned);
     share_of(resource).or_else(position).unwrap_or_else(|| "-".to_owned())
 }
 
-/// What could not be measured, with reasons; for partial measurements, their extent.
+/// What could not be measured, with reasons, and the number of items that were only partly measured.
 fn lost(record: &Record) -> Vec<(String, String)> {
     let (impossible, others): (Vec<_>, Vec<_>) =
         summary::unseen(record).into_iter().partition(|group| group.state == State::Impossible);

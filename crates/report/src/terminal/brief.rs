@@ -12,7 +12,7 @@ use crate::contents::{listed, places, scaling};
 use crate::paint::Tone;
 use crate::table::Table;
 
-/// Lines below the tables of layers: omitted rows, noise, machine, run, missing measurements, and a pointer to the rest.
+/// Number of lines below the tables of layers: omitted rows, noise, machine, run, missing measurements, and a pointer to the rest.
 const OVERHEAD_FOOT: usize = 5 + NOISE + MACHINE;
 /// Minimum number of lines for the layers: the heading and two rows.
 const LEAST_LAYERS: usize = 3;

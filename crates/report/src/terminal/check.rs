@@ -8,11 +8,11 @@ use super::screen::Screen;
 use crate::table::{Field, Table};
 use crate::text::{clean, cut, longest, width};
 
-/// Maximum length of a line that node-problem-detector does not truncate and that fits on a terminal.
+/// Maximum length of the line: node-problem-detector truncates longer lines, and they do not fit on a terminal.
 const WIDEST: usize = 80;
 /// The hint that names the option to show the rest.
 const MORE: &str = ": -v";
-/// Maximum width of a value in the line; a list of mitigations, for instance, is longer.
+/// Maximum width of a value in the line. Longer values, such as a list of mitigations, are not shown.
 const WIDEST_VALUE: usize = 28;
 
 /// The line, at most 80 columns wide. `baseline`: a short description of the baseline.
@@ -51,7 +51,7 @@ fn good(check: &Check, baseline: &str, unseen: String) -> String {
             let used = units::significant(busy.by_others);
             format!("other processes used {used} of {} CPUs", busy.cpus)
         }
-        // Matching facts do not show the speed of the machine.
+        // Matching facts show nothing about the machine's speed.
         None if all == 0 => "speed not tested".to_owned(),
         None if known < all => format!("{} of {all} results too noisy", all - known),
         None => String::new(),
@@ -68,7 +68,7 @@ fn good(check: &Check, baseline: &str, unseen: String) -> String {
     longest(lines.into_iter(), |line| width(line) <= WIDEST)
 }
 
-/// What could not be read here.
+/// The facts that could not be read here: the first one, and the number of the others.
 fn unseen(check: &Check) -> String {
     match check.not_seen.as_slice() {
         [] => String::new(),
@@ -83,7 +83,7 @@ fn count_facts(count: usize) -> String {
     record::phrase::count_noun(count, "fact")
 }
 
-/// The longest beginning that leaves room for at least one entry, then as many entries as fit, and the number of remaining entries.
+/// The first of these beginnings that leaves room for at least one entry, then as many entries as fit, and the number of the others.
 fn listed(begins: &[String], all: Vec<String>, unseen: &str) -> String {
     let ending = |left: usize| match (left, unseen) {
         (0, "") => String::new(),
@@ -154,7 +154,7 @@ const FACTS: [Field<FactOff>; 3] = [
 /// Facts that agree with the baseline.
 const AGREE: [Field<FactOff>; 2] = [FACTS[0], ("here and in the baseline", FACTS[1].1)];
 
-/// The columns of results; the flag shows whether other processes were too busy to judge the results.
+/// The columns of results; the flag shows whether the results cannot be judged because of other processes.
 fn figure_fields<'a>() -> [Field<(&'a Figure, bool)>; 6] {
     [
         ("result", |(figure, _)| figure.what.to_string()),

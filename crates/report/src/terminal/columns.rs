@@ -9,7 +9,7 @@ use crate::text::{clean, width, wrap};
 pub(super) const GAP: usize = 2;
 /// Minimum width of a text column; below it, the table is written row by row.
 pub(super) const LEAST_COLUMN: usize = 12;
-/// An optional column is omitted if its text would take more lines per row than this.
+/// Maximum number of lines per row for the text of an optional column; if it needs more, the column is omitted.
 const MOST_LINES: usize = 2;
 
 /// How the headings of a table are laid out.
@@ -17,7 +17,7 @@ const MOST_LINES: usize = 2;
 enum Heads {
     /// The heading is on one line.
     Whole,
-    /// The heading is on several lines, so that a column is as wide as its cells and the longest word of its heading.
+    /// The heading may take several lines, so that a column is only as wide as its widest cell or the longest word of its heading.
     Wrapped,
 }
 

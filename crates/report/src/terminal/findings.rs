@@ -41,7 +41,8 @@ pub(super) fn write_and_count(screen: &mut Screen, record: &Record) {
     }
 }
 
-/// A finding: its title and place, its cost, one command or advice, and the command that explains it, after the cost if it fits.
+/// A finding: its title and place, its cost, one command or advice, and the command that explains it. This command follows the cost on the
+/// same line if there is room.
 fn write_one(screen: &mut Screen, finding: &Finding, number: usize, shown_by: Option<&str>) {
     let place = finding::place(finding).map(|place| format!(" ({place})")).unwrap_or_default();
     let title = format!("{}{place}", finding.what);

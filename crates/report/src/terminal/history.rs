@@ -7,7 +7,7 @@ use super::screen::Screen;
 use crate::contents::history;
 use crate::paint::Tone;
 
-/// Width of the columns next to a sparkline.
+/// Total width of the columns next to a sparkline.
 const BESIDE: usize = 72;
 /// Columns of a sparkline.
 const SPARK: (usize, usize) = (8, 60);

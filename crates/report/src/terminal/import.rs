@@ -62,7 +62,7 @@ fn name(record: &Record) -> Vec<String> {
     name.into_iter().chain(summary::machine(record)).collect()
 }
 
-/// One machine on one screen; `all`: its results are shown above.
+/// One machine on one screen. With `all`, its results are already shown above.
 fn write_one(screen: &mut Screen, record: &Record, all: bool) {
     let Some(import) = &record.import else { return };
     for (number, line) in name(record).into_iter().enumerate() {

@@ -74,7 +74,7 @@ pub fn like(screen: &mut Screen, like: &Like) {
     let guest = if like.guest { ", as a guest" } else { "" };
     screen.paragraph(&[], Tone::Strong, format!("{of}{guest}: {}.", answer(like)));
     if let Some(others) = like.among {
-        screen.say(format!("among {} of similar machines", count_noun(others, "record")));
+        screen.say(format!("Percentiles refer to {} of similar machines.", count_noun(others, "record")));
     }
     let mut fields = ROWS.to_vec();
     fields.extend(like.among.map(|_| AMONG));

@@ -18,9 +18,9 @@ use crate::paint::Span;
 use crate::text::{pad_left, pad_right};
 pub use tables::LastLook;
 
-/// Below this width, the verdict also uses some of the lines for processes, and tables have fewer columns.
+/// Below this width, the verdict also uses some of the lines otherwise used for processes, and tables have fewer columns.
 const NARROW: usize = 64;
-/// The number of lines moved from the processes to the verdict below that width.
+/// The number of lines that the verdict takes from the processes below that width.
 const FEWER: usize = 3;
 
 /// The command that lists everything that cannot be observed.
@@ -39,7 +39,7 @@ pub struct Live<'a> {
     pub look: &'a LastLook,
     /// The verdict; `None` if the kernel reports too little.
     pub bound: Option<&'a Bound>,
-    /// The reference for the verdict.
+    /// The machine's own earlier results, with which the verdict compares.
     pub reference: &'a Reference,
     /// The coverage: available and missing sources.
     pub coverage: &'a [Coverage],
@@ -49,7 +49,7 @@ pub struct Live<'a> {
 
 /// The machine in one line, after the observed service if there is one.
 pub fn live_head(machine: &Machine, service: &str) -> String {
-    // A line does not have room for both.
+    // A line does not have room for both the service and the processor.
     let processor = machine.processor.model_name.as_deref().filter(|_| service.is_empty());
     let host = machine.hostname.as_deref();
     let cpus = units::cpus(machine.allowed_cpus().len() as u32);
@@ -104,7 +104,7 @@ pub fn live(screen: &mut Screen, live: &Live) {
     let room = (PROCESSES - fewer - usize::from(lines > 1) - usize::from(below > 0)).saturating_sub(taken);
     let of_service = interval.service.is_some();
     let rows = if of_service { interval.threads.len() + 1 } else { live.look.len() };
-    // Below the table are three lines at most.
+    // At most three lines follow the table.
     let shows_way = !live.goes_on && screen.width() >= NARROW;
     let under = 3 + usize::from(below > 0) + usize::from(shows_way);
     let free = (SCREEN - 1).saturating_sub(screen.lines() + under);

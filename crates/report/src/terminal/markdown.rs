@@ -3,7 +3,7 @@
 use crate::table::Table;
 use crate::text::clean;
 
-/// The context of a text.
+/// The place of a text, which determines the characters to escape.
 #[derive(Clone, Copy, PartialEq)]
 enum Within {
     /// Text in a paragraph.
@@ -15,7 +15,7 @@ enum Within {
 /// Text in which the only Markdown markup is code in backticks.
 pub(super) fn escape(text: &str) -> String {
     let escaped = escape_within(text, Within::Words);
-    // Characters that would begin a heading or a list item.
+    // Characters that would begin a heading, a list item or a quotation.
     if escaped.starts_with(['#', '+', '>']) { format!("\\{escaped}") } else { escaped }
 }
 

@@ -68,7 +68,7 @@ pub struct Style {
     pub ascii: bool,
     /// Whether the text is Markdown rather than terminal output.
     pub markdown: bool,
-    /// Whether the user is root, who does not need sudo and may not have it installed.
+    /// Whether the user is root. Root does not need sudo, which may not even be installed.
     pub root: bool,
 }
 

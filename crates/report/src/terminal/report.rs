@@ -15,7 +15,7 @@ use crate::paint::{Span, Tone};
 use crate::table::Table;
 use crate::text::width;
 
-/// The limits on rows, workloads and placements on a terminal; a normal run does not scale more workloads.
+/// The maximum numbers of rows, workloads and placements on a terminal; a normal run does not measure the scaling of more workloads.
 pub(super) const ROOM: Room = Room { rows: 16, workloads: 3, placements: 1 };
 
 /// The report: the machine, noise, distance from line speed, findings, missing measurements, and the results in

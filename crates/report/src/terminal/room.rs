@@ -14,14 +14,15 @@ pub(super) const ENDING: usize = 3;
 
 /// Lines for findings if all facts of a machine, or results from other tools, are shown as well.
 pub(super) const FINDINGS: usize = 6;
-/// Minimum number of lines for a comparison's answer below a gate.
+/// Minimum number of lines for the answer of a comparison if a gate is shown above it.
 pub(super) const LEAST_ANSWER: usize = 10;
-/// For the imported data of one machine: number of listed outputs, and number of lines with results in addition to its facts.
+/// For the imported data of one machine: the number of listed outputs, and the number of lines for results in addition to the machine's
+/// facts.
 pub(super) const OUTPUTS: usize = 4;
 pub(super) const FIGURES: usize = 8;
 /// Minimum number of lines for a table: an empty line, its title, its headings and two rows.
 pub(super) const LEAST_TABLE: usize = 5;
-/// Lines for CPUs, clock and memory of a command, and for its counts.
+/// Number of lines for a command's CPUs, clock and memory, and for its counts.
 pub(super) const FACTS: usize = 3;
 pub(super) const COUNTS: usize = 2;
 /// Lines for noise, and for the machine.

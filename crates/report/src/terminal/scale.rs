@@ -89,11 +89,11 @@ mod tests {
         record.measurements.push(step("cores-first", 1, vec![100.0; 3]));
         record.coverage.push(Coverage::degraded(
             "scale",
-            "interrupted by signal 2 after 3 of 5 runs: 1 of 2 steps with all runs",
+            "interrupted by signal 2 after 3 of 5 runs; 1 of 2 steps complete",
         ));
         let text = shown(&mut record, false);
         assert!(
-            text.starts_with("Interrupted by signal 2 after 3 of 5 runs: 1 of 2 steps with all runs.\n"),
+            text.starts_with("Interrupted by signal 2 after 3 of 5 runs; 1 of 2 steps complete.\n"),
             "{text}"
         );
         record.ended = Ended::Failed { reason: "mariadbd was killed".to_owned() };

@@ -82,7 +82,7 @@ impl Screen {
         }
     }
 
-    /// Text made safe, with characters of their final width: some characters need two in ASCII.
+    /// Text made safe and, for ASCII output, with substitutes for characters that need two in ASCII, so that its width is final.
     pub fn signs(&self, text: &str) -> String {
         let safe = clean(text);
         if self.style.ascii { two_signs(&safe) } else { safe }
@@ -93,7 +93,7 @@ impl Screen {
         self.style.width
     }
 
-    /// Removes all lines after the first `lines` ones.
+    /// Removes all lines after the first `lines`.
     pub(crate) fn keep(&mut self, lines: usize) {
         self.text.truncate(self.text.split_inclusive('\n').take(lines).map(str::len).sum());
     }
@@ -180,12 +180,12 @@ impl Screen {
         self.text.push_str(&format!("{item}{words}{end}\n"));
     }
 
-    /// A line of pieces, truncated between words if it is too long for a terminal.
+    /// A line that consists of spans, truncated between words if it is too long for a terminal.
     pub fn line(&mut self, spans: &[Span]) {
         if self.is_terminal() { self.fitted(spans) } else { self.words(spans, "") }
     }
 
-    /// Text that is already laid out; if it is the only content, its characters are unchanged.
+    /// Text that is already laid out. If the screen was empty, the text is not converted to ASCII.
     pub fn verbatim(&mut self, text: &str) {
         self.style.ascii &= !self.is_empty();
         self.text.push_str(text);
@@ -212,7 +212,7 @@ impl Screen {
         self.text.push('\n');
     }
 
-    /// Text after `first`, its further lines after `others`, in at most this many lines; the rest is truncated.
+    /// Text in at most `most` lines, the first one preceded by `first` and the others by `others`; the rest is truncated.
     fn text(&mut self, first: &[Span], others: &str, tone: Tone, text: &str, most: usize) {
         if most == 0 {
             return;
@@ -304,7 +304,7 @@ impl Screen {
     pub fn command(&mut self, first: &[Span], text: &str) {
         let text = &self.typed(text);
         if self.style.markdown {
-            // A prompt by itself is not a heading of a block.
+            // A prompt alone is not written above the block.
             if first.iter().any(|span| !["", "$"].contains(&span.text().trim())) {
                 self.words(first, "");
             }
@@ -446,12 +446,12 @@ impl Screen {
     }
 }
 
-/// The widest key that leaves room for its value.
+/// Maximum width of a key; its value needs the rest of the line.
 const WIDEST_KEY: usize = 32;
 /// Maximum width of a name next to its text.
 const LONGEST_NAME: usize = 24;
 
-/// A finished line with the number of omitted lines, if any. If there is no room for it, the line loses its end and its colors.
+/// A finished line with the number of omitted lines, if any. If the number does not fit, the line is truncated and loses its colors.
 fn ending(line: &str, columns: usize, left: usize) -> String {
     let plain = paint::without_colour(line);
     let more = if left > 0 { format!(" {}", count_noun(left, "more line")) } else { return line.to_owned() };

@@ -10,7 +10,7 @@ use crate::contents::command_tables::{around, counts, probes, times};
 use crate::paint::Span;
 use crate::table::Table;
 
-/// The subjects of a command's coverage, other than single events.
+/// The subjects that a command's coverage may contain, other than single events.
 const COVERED: [&str; 9] = [
     Coverage::COUNTERS,
     "kernel events",

@@ -115,7 +115,7 @@ pub fn watched(interval: &Interval, reference: &Reference) -> Option<Bound> {
     let pressure = interval.pressure.get("io").copied().unwrap_or(0.0);
     let waits = |cause: &Cause| cause.by == BoundBy::Waiting && pressure >= super::SECOND;
     causes.retain(|cause| cause.share >= super::WORTH || waits(cause));
-    // An outside cause comes first, unless tasks waited longer for something else.
+    // A cause outside the programs comes first, unless tasks waited longer for something else.
     let waited = |cause: &Cause| [BoundBy::Waiting, BoundBy::Lock].contains(&cause.by);
     let outside = causes.iter().filter(|c| c.is_outside()).map(|c| c.share).fold(0.0, f64::max);
     let rank = |cause: &Cause| match (waited(cause) && cause.share > outside, cause.is_outside()) {

@@ -86,7 +86,7 @@ pub(super) fn run_queue(facts: &Facts, interval: &Interval) -> Option<Cause> {
     };
     let others = (facts.cpu() - of_urgent / seconds * interval.seconds).max(0.0);
     let share = delay / (delay + others).max(1e-9);
-    // The same number of runnable threads as in the run-queue line.
+    // This must be the number of runnable threads shown in the run-queue line.
     let runnable = interval.runnable.unwrap_or((delay + facts.cpu()) / interval.seconds);
     let (runnable, of) = (format!("{runnable:.1}"), Value::Share(share));
     let mut says = text!(verdict("run-queue"), share = of, runnable, cpus = interval.cpus);

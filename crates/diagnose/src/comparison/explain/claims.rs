@@ -68,7 +68,7 @@ pub(super) fn judge_caches(pair: &Pair) -> Option<Claim> {
         false => Claim {
             why: text!(
                 "comparison-hosts-cache",
-                "{why}; the L{level} of {guests} belongs to the host and is shared with other guests",
+                "{why}; the L{level} cache of {guests} belongs to the host and is shared with other guests",
                 why = judged.why
             ),
             ..judged
@@ -102,8 +102,8 @@ pub(crate) fn load_average(record: &Record) -> Option<f64> {
     record.conditions.before.load.map(|load| load[0]).or_else(beside)
 }
 
-/// Judges other work on the machine itself as the cause of a result that is `speed` times as fast, as measured during both runs. The
-/// load average, which is from before the run, counts only if neither run was measured.
+/// Judges other work on the machine itself as the cause of a result that is `speed` times as fast, if such work was measured during both
+/// runs. If it was measured during neither run, the load average from before the run is used instead.
 pub(super) fn judge_own_load(pair: &Pair, speed: f64) -> Option<Claim> {
     let claim = text!("comparison-claim-own-load", "local load");
     match (used_by_others(pair.base.record), used_by_others(pair.this.record)) {

@@ -84,7 +84,8 @@ struct OneSided {
     explanation: Explanation,
 }
 
-/// Explanations of every result that a subject shares with the baseline; for each subject, the largest difference first.
+/// Explanations of every result that a subject shares with the baseline. For each subject, results without a gain from more cores come
+/// first, then the largest differences.
 pub(super) fn explain_results(known: &[Known], baseline: usize, relation: Relation) -> Vec<Explanation> {
     let same_machine = relation == Relation::SameMachine;
     let mut all = Vec::new();
@@ -147,7 +148,7 @@ fn against(this: impl Into<Value>, base: impl Into<Value>) -> Text {
     text!("{this} vs. {base}", this = this.into(), base = base.into())
 }
 
-/// A cause with a measured effect; `None` if its factor is too small.
+/// A cause with a measured effect; `None` if its factor is too close to 1.
 fn cause(name: impl Into<Text>, says: Text, factor: f64, evidence: Vec<Evidence>) -> Option<Cause> {
     cause_of_parts(name, says, factor, evidence, Vec::new())
 }

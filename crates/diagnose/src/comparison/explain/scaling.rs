@@ -11,7 +11,7 @@ use crate::comparison::work::is_loop;
 
 /// Describes each workload with at least two thread counts, in one or two sentences.
 pub(crate) fn describe_scaling(known: &Known) -> Vec<Text> {
-    // If the record contains a fitted scaling curve, the fit is better.
+    // Workloads with a fitted scaling curve are skipped, because the fit describes them better.
     let fitted = |name: &str| known.record.diagnosis.scaling.iter().any(|fit| fit.workload == name);
     let mut works: BTreeMap<&str, Vec<(&str, Work)>> = BTreeMap::new();
     for (name, work) in find_works(known).into_iter().filter(|(name, _)| !fitted(name)) {

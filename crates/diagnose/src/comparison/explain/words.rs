@@ -130,10 +130,10 @@ pub(crate) fn list_causes(e: &Explanation, most: usize, say: impl Fn(&Cause) -> 
         let (lead, others) = split_lead(e);
         let others = &others[..others.len().min(most)];
         // The other causes are not part of the factor, because the first cause explains it or because their effect is unknown.
-        let beside = if lead.is_some() { "Not included in this factor" } else { "Effect not measured" };
+        let beside = if lead.is_some() { "not included in this factor" } else { "effect not measured" };
         let of_side = |(slower, side): (bool, &'static str)| {
             let causes = list_side(others, slower, most, &say);
-            (!causes.is_empty()).then(|| text!("{beside}, favoring the {side} machine: {causes}."))
+            (!causes.is_empty()).then(|| text!("Causes that favor the {side} machine ({beside}): {causes}."))
         };
         let sides = [(false, "faster"), (true, "slower")].into_iter().filter_map(of_side);
         return Text::sequence(lead.map(|lead| text!(CAUSE, cause = say(lead))).into_iter().chain(sides));

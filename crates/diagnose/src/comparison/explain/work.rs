@@ -58,7 +58,7 @@ pub(super) struct Work<'a> {
     pub(super) cores: u64,
 }
 
-/// The largest step that uses one CPU per core.
+/// The largest step that uses only one CPU of each core.
 #[derive(Clone, Copy)]
 pub(super) struct OnCores {
     pub(super) threads: u64,
@@ -125,7 +125,8 @@ fn across_sizes(pair: &Pair, workload: &str, all: Vec<(Option<u64>, Option<OneSi
     Some(one)
 }
 
-/// The workloads of a record measured with one thread (or a command, which chooses its threads), by name (and size).
+/// The single-thread workloads of a record, by name (and block size). Commands are included because they choose their own number of
+/// threads.
 pub(super) fn find_works<'a>(known: &'a Known) -> BTreeMap<&'a str, Work<'a>> {
     let mut of_one: BTreeMap<&str, (&RowEntry, bool)> = BTreeMap::new();
     // Throughput is preferred to time.
@@ -247,7 +248,7 @@ fn explain_one_thread(pair: &Pair, name: &str, this: &Work, base: &Work) -> Opti
     Some(explain_by_factors(pair, result, speed, Text::default(), causes, judged))
 }
 
-/// The claim that instructions per cycle are the cause, if the record's value is not the program's own.
+/// The rejected claim that instructions per cycle are the cause, if their count includes more than the program.
 fn unfit_instructions(who: &String, ipc: &Datum) -> Option<Claim> {
     let (value, why) = (significant(ipc.value), ipc.unfit.as_ref()?);
     let why = text!("{value}, {why}");
@@ -294,7 +295,8 @@ impl<'a> Step<'a> {
     }
 }
 
-/// The steps to compare: those that use all CPUs if both records contain them (with `true`), otherwise the largest common step.
+/// The steps to compare, and whether they use all CPUs: the steps with all CPUs if both records contain them, otherwise the largest common
+/// step.
 fn find_steps<'a>(this: &'a Work, base: &'a Work) -> Option<(Step<'a>, Step<'a>, bool)> {
     if let (Some(this), Some(base)) = (Step::of_all_cpus(this), Step::of_all_cpus(base))
         && this.threads.max(base.threads) > 1

@@ -183,7 +183,7 @@ impl Reader for CyclicReader {
         let seen = &mut self.seen;
         if let Some(thread) = thread {
             // Lines are printed repeatedly; a decreasing count belongs to another run. Before a thread has started, its
-            // number is 0.
+            // thread ID is 0.
             let is_of_another =
                 |known: &Thread| thread.cycles < known.cycles || known.tid != 0 && thread.tid != known.tid;
             if seen.threads.get(&thread.number).is_some_and(is_of_another) {

@@ -27,7 +27,7 @@ pub(super) struct Options {
 /// Short options with a value, in all versions; for `-a` the value is optional.
 const VALUED: &str = "abcdDFhHilopTytwPABC";
 
-/// Short forms of long options; cyclictest itself has no `Y`.
+/// The short forms of long options; `Y` represents an option for which cyclictest has no short form.
 const LONG: &str = "smp=S|affinity=a|nsecs=N|histofall=H|priority=p|prio=p|policy=Y";
 
 impl Options {

@@ -17,8 +17,8 @@ pub(crate) fn is_dump(bytes: &[u8]) -> bool {
     bytes.starts_with(b"_SM3_") || bytes.starts_with(b"_SM_") || is_bare(bytes)
 }
 
-/// Whether these bytes begin with the firmware structure and its length (DSP0134, 7.1), or with any short structure that has the
-/// first handle. Text does not contain such control characters and zeros.
+/// Whether these bytes begin with the BIOS information structure (type 0) and its length (DSP0134, 7.1), or with any short structure whose
+/// handle is 0. Text does not begin with such control characters and zeros.
 fn is_bare(bytes: &[u8]) -> bool {
     matches!(bytes, [0, 0x12..=0x1f, ..] | [_, 4..=0x1f, 0, 0, ..])
 }

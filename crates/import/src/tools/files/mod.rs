@@ -74,8 +74,8 @@ impl Found {
         lists
     }
 
-    /// Whether a line is from another machine or from a later time, because it repeats a CPU or the memory, or names another
-    /// processor.
+    /// Whether a line is from another machine or from a later time, because it repeats the entry of a CPU or of the memory, or names
+    /// another processor.
     fn is_other(&self, path: &str, line: &str) -> bool {
         let Some((known, _)) = self.0.get(path) else { return false };
         let (key, value) = scan::pair(line).unwrap_or_default();

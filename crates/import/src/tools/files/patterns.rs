@@ -172,7 +172,7 @@ impl Pattern {
     }
 }
 
-/// Whether the parts match all of `text`, with exactly one space for each space; adds the values to `values`.
+/// Whether the parts match all of `text` (each space in a part matches exactly one space); adds the values to `values`.
 fn take(parts: &[Part], text: &str, command: Option<&Command>, values: &mut Values) -> bool {
     let Some((first, rest)) = parts.split_first() else { return text.is_empty() };
     let (name, kind) = match first {
@@ -247,7 +247,7 @@ impl Figure {
     }
 }
 
-/// The missing part of a value.
+/// What is missing from a value: all of it, or its unit.
 enum Missing {
     All,
     Unit,
@@ -291,7 +291,7 @@ fn of_command(command: Option<&Command>, programs: &[&str]) -> Values {
         programs => command.map(|command| CommandLine::above(Some(&command.text), programs)),
     };
     let line = line.unwrap_or_default();
-    // perf was timed together with its command.
+    // If perf ran the command, the measured time includes perf itself.
     let name = if line.perf.is_some() { format!("perf stat {}", line.name) } else { line.name.clone() };
     let processes = line.option(&["-P"]).and_then(parse_whole).unwrap_or(1);
     let size = line.option(&["-M"]).and_then(|size| record::units::parse_bytes(size).ok());
@@ -355,7 +355,7 @@ struct PatternReader {
 }
 
 impl PatternReader {
-    /// Reads the results of a line; returns whether the output continues, since a repeated result belongs to another output.
+    /// Reads the results of a line. Returns false if a result is repeated, because the line then belongs to another output.
     fn figures(&mut self, pattern: &Pattern, line: Line, sink: &mut Sink) -> bool {
         for figure in &pattern.figures {
             let m = match figure.fill(&self.values) {
@@ -393,7 +393,7 @@ impl Reader for PatternReader {
             return Fit::Over;
         }
         self.seen.extend(pattern.once().map(|name| (name, line.into())));
-        // The header or a CPU occurs a second time.
+        // A second occurrence of the header or of a CPU begins another output.
         let cpu = values.get("cpu").cloned().flatten();
         let begins = pattern.opens && (cpu.is_some() || matches!(pattern.parts[..], [Part::Words(_)]));
         if begins && pattern.figures.is_empty() && !self.made.insert(format!("{pattern:p} {cpu:?}")) {

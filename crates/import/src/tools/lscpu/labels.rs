@@ -8,7 +8,7 @@ use crate::facts::{key, parse_cache_name};
 /// The labels of each value in all languages: the name of the value, and below it the labels, indented.
 const LABELS: &str = include_str!("labels.txt");
 
-/// Values and their labels; a value has several labels.
+/// Pairs of a value's name and a label; a value has several labels.
 pub(super) fn labels() -> impl Iterator<Item = (&'static str, &'static str)> {
     let mut thing = "";
     LABELS.lines().filter(|line| !line.starts_with('#')).filter_map(move |line| {
@@ -20,7 +20,7 @@ pub(super) fn labels() -> impl Iterator<Item = (&'static str, &'static str)> {
     })
 }
 
-/// The owner of the value, its format, and its place in the record; `None` for a value with dedicated code.
+/// The owner of the value, its format, and its place in the record; `None` for a value that has dedicated code.
 pub(super) fn form_of(key: &str) -> Option<[&'static str; 3]> {
     let form = LABELS.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '))?;
     form.split(' ').collect::<Vec<_>>().try_into().ok()
@@ -31,7 +31,7 @@ pub(super) fn form_of(key: &str) -> Option<[&'static str; 3]> {
 pub(super) struct Label<'a> {
     /// The value's key: one of [`key`].
     pub key: &'static str,
-    /// `L1d` of `L1d cache`, `3` of `NUMA node3 CPU(s)`.
+    /// The variable part of the label: `L1d` in `L1d cache`, `3` in `NUMA node3 CPU(s)`.
     pub part: &'a str,
     /// The format of the value.
     pub text: &'a str,
@@ -93,7 +93,7 @@ pub(super) fn split_label(line: &str) -> Option<(Label<'_>, &str)> {
     // A document may print the output as a bulleted list.
     let line = line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")).unwrap_or(line);
     let (name, value) = line.split_once([':', '：', '︰']).or_else(|| line.split_once("  "))?;
-    // On a terminal, the kernel's mitigations stand below a heading.
+    // On a terminal, lscpu prints the kernel's mitigations below a heading.
     let states = "Mitigation|Vulnerable|Not affected|KVM: |Unknown: |Processor vulnerable";
     let is_mitigated = !name.contains('/') && crate::scan::begins(value.trim(), states);
     let unnamed = || is_mitigated.then_some(Label { key: "vulnerability", part: name.trim(), text: name });

@@ -54,7 +54,7 @@ struct ListReader {
     flags: bool,
     /// Whether the command line above is an lscpu command.
     asked: bool,
-    /// A first line that contains only an architecture. It is held until another line follows, because package
+    /// A first line that contains only an architecture. It is not used until another line follows, because package
     /// managers also print such a line.
     first: Option<PendingLine>,
 }

@@ -130,9 +130,7 @@ impl Counts {
     /// Adds a counter; returns whether its unit is a unit of counts.
     pub(super) fn take(&mut self, counter: &Counter, line: Line, sink: &mut Sink) -> bool {
         let event = Event::read(&counter.event);
-        // Without a unit, clocks are in nanoseconds, or up to Linux 3 in milliseconds with a
-        // fraction. A temperature is not a
-        // count.
+        // Without a unit, clocks are in nanoseconds or, up to Linux 3, in milliseconds with a fraction. A temperature is not a count.
         let is_clock = matches!(event.name.as_str(), "task-clock" | "cpu-clock");
         let printed = match counter.unit.as_str() {
             "" if is_clock && counter.value.is_some_and(|value| value.fract() != 0.0) => "msec",
@@ -331,7 +329,7 @@ impl Slot {
             .with_known_detail(detail::SUM_OF, (!self.sum_of.is_empty()).then(|| self.sum_of.join(" ")))
             .with_known_detail(detail::STANDARD_ERROR, self.spread);
         if self.impossible {
-            m.doubt = Some("its counted share of time is impossible".into());
+            m.doubt = Some("it was counted for an impossible share of the time".into());
         } else if self.apart > MOST_APART {
             let percent = self.apart * 100.0;
             m.doubt = Some(format!("event groups disagree by {percent:.0} %").into());
@@ -359,7 +357,7 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
     }
     if instructions.intervals != cycles.intervals {
         let (one, other) = (instructions.intervals, cycles.intervals);
-        let why = format!("instructions cover {one} intervals, cycles {other}");
+        let why = format!("instructions were counted in {one} intervals, cycles in {other}");
         return sink.withhold(metrics::CORE_IPC, why, line);
     }
     let value = instructions.total() / cycles.total();
@@ -376,7 +374,7 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
         .with_known_detail(detail::MODE, (instructions.event.mode == "u").then_some("user"))
         .with_known_detail(detail::STATED, stated);
     if instructions.impossible || cycles.impossible {
-        m.doubt = Some("its counted share of time is impossible".into());
+        m.doubt = Some("it was counted for an impossible share of the time".into());
     }
     // Half of the last printed digit, plus a margin for groups that were counted at different times.
     let slack = 0.005 + (0.01 + instructions.apart + cycles.apart) * value.abs();

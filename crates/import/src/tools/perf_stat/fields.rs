@@ -113,7 +113,7 @@ pub(super) fn json(text: &str) -> Option<Counter> {
     if !text.starts_with('{') || !text.contains("\"counter-value\"") {
         return None;
     }
-    // In some locales, its numbers contain a decimal comma.
+    // In some locales, perf prints numbers with a decimal comma even in JSON.
     let comma = || Regex::new(r#"(: *-?\d+),(\d+ *[,}])"#).ok();
     let read = |text: &str| serde_json::from_str(text).ok();
     let object: Value = read(text).or_else(|| read(&comma()?.replace_all(text, "$1.$2")))?;

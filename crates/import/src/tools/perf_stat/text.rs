@@ -6,7 +6,7 @@
 
 use crate::reading::*;
 
-/// The content of the line of a counter.
+/// The content of a counter's line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Counter {
     /// Seconds since the start, with `-I`.

@@ -12,7 +12,7 @@ const CATEGORIES: &str = "retiring|bad-speculation|frontend-bound|backend-bound|
 
 /// The category and the share in a line.
 pub(super) fn share(text: &str) -> Option<(&'static str, f64)> {
-    // In fields, there is no percent sign: `300000000,,topdown-retiring,1000500000,100.00,30.0,Retiring`.
+    // With `-x`, there is no percent sign: `300000000,,topdown-retiring,1000500000,100.00,30.0,Retiring`.
     if let Some((_, rest)) = text.split_once("topdown-").filter(|_| !text.contains('%')) {
         let fields: Vec<&str> = rest.split([',', ';']).take(32).collect();
         let [.., figure, name] = fields[..] else { return None };

@@ -61,7 +61,7 @@ fn wrong(options: &Options, plan: &Plan) -> Option<String> {
     Some(match (plan.verify, plan.command.as_slice(), named) {
         (false, [first, ..], _) => {
             let first = first.to_string_lossy();
-            format!("to run a command as planned and unpinned, use linespeed plan --verify -- {first} …")
+            format!("to run a command both as planned and unpinned, use linespeed plan --verify -- {first} …")
         }
         (false, ..) if options.measuring.quiet_machine => {
             "--quiet-machine requires --verify: otherwise linespeed plan measures nothing".to_owned()
@@ -72,7 +72,7 @@ fn wrong(options: &Options, plan: &Plan) -> Option<String> {
             format!("--verify runs the command on this machine: omit {record}, or --verify and the command")
         }
         (true, ..) if plan.tool.is_some() => {
-            "--verify prints a measured result, --as prints only lines to paste: omit one of them".to_owned()
+            "--verify prints a measured result, but --as only lines to paste: omit one of them".to_owned()
         }
         (true, [], _) => {
             "nothing to run; use linespeed plan --verify -- COMMAND ({threads}: threads per process)"
@@ -82,7 +82,7 @@ fn wrong(options: &Options, plan: &Plan) -> Option<String> {
     })
 }
 
-/// The error, which is about a flag or about the record.
+/// Classifies the error: wrong usage, an unusable record, or a layout that is impossible on this machine.
 fn refused(plan: &Plan, wish: &PlanRequest, error: &PlanError) -> Failure {
     let why = error.to_string();
     match &plan.record {
@@ -102,7 +102,7 @@ fn nothing_to_paste(tool: &str, plan: &record::plan::Plan) -> Failure {
     Failure::Cannot(format!("nothing to paste for {tool}: {why}"))
 }
 
-/// A record, and a description of where it was read.
+/// Reads a record; also returns a description of its source.
 fn of_record(argument: &str) -> Result<(Record, Vec<Text>), Failure> {
     let source = sources::read(argument)?;
     let from = record::phrase::visible(Path::new(&source.from));
@@ -110,7 +110,7 @@ fn of_record(argument: &str) -> Result<(Record, Vec<Text>), Failure> {
     Ok((source.record, vec![says]))
 }
 
-/// This machine in its current state, with the results of its newest records and their names.
+/// This machine in its current state with the results of its newest records, and the names of these records.
 fn of_this_machine() -> (Record, Vec<Text>) {
     let mut record = super::record_of(&machine::inspect(&Root::live()));
     let mut quick = 0;

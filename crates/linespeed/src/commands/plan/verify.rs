@@ -32,7 +32,7 @@ pub fn run(options: &Options, plan: &Plan, made: &mut Layout) -> Result<u8, Fail
     {
         how.push(quiet);
     }
-    // Created before any process is started, and dropped last.
+    // The guard is created before any process is started, and dropped after all of them.
     let guard = Guard::new(None);
     let how_to_run = RunOptions {
         rounds: plan.repeat as usize,

@@ -37,7 +37,7 @@ pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8,
     let tree = Tree::new(root);
     let context = prepare_context(root, &tree, options.measuring.cpus.as_ref(), Purpose::Command)?;
     let mut rows = audit(&context, names);
-    // A captured machine cannot be measured, and if no report is printed, only the exit code matters.
+    // A captured machine cannot be measured. Without a report, only the exit code matters, so nothing is measured either.
     let seen = root.is_live() && !options.out.quiet_output;
     let stop = signals::install();
     let busy = (seen && rows.iter().any(|row| row.knob.name == "others")).then(|| busy::sample_load(LOOK));
@@ -78,7 +78,7 @@ pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8,
     Ok(if warned && !quiet { FOUND } else { 0 })
 }
 
-/// The machine's noise, from the last `--prove` or measured now, and its wake-up latency from records.
+/// The machine's noise, from the last `--prove` or measured now, and its wake-up latency, from records.
 fn estimate_noise(options: &Options, stop: &Stop) -> NoiseEstimate {
     let machine = machine::inspect(&Root::live()).machine;
     let hypervisor = machine.is_virtual();

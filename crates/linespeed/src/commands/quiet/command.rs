@@ -39,7 +39,7 @@ pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u
     let text = format!("{reported:#}\n");
     match (&destination, &options.out.output) {
         (Some(path), _) => files::write(path, &text)?,
-        // With --output -, the user wants the result on the command's standard output.
+        // `--output -` requests the result on standard output, even though the command also writes there.
         (None, Some(_)) => output::print(&text)?,
         (None, None) => output::print_error(&text),
     }
@@ -100,7 +100,7 @@ fn refuse_named(tuned: &TunedSession, names: &[&'static str]) -> Result<(), Fail
     Err(Failure::Cannot(format!("{missing}; the command was not run, and all settings are unchanged")))
 }
 
-/// Called when the command has exited: later signals are meant for linespeed.
+/// Is notified when the command has exited, because later signals are meant for linespeed.
 struct Ending;
 
 impl Watcher for Ending {

@@ -62,7 +62,7 @@ fn refuse_idle(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Resu
     if let (true, Some(Form::Markdown)) = (runs, options.out.form()) {
         return Err(Failure::usage("standard output belongs to the command: omit --markdown, or use --json"));
     }
-    // With a command, `--prove` selects a CPU by itself.
+    // If there is a command, `--prove` selects the CPU itself.
     let proves = quiet.prove && quiet.command.is_empty();
     let turns = quiet.apply || quiet.dry_run || proves || runs;
     let idle =

@@ -89,7 +89,7 @@ pub fn tell(options: &Options, tuned: &TunedSession, names_set: bool) {
             output::complain(&format!("{what}: {} (-v shows {shown})", names.join(", ")));
         }
     };
-    say("set until the end", &|one| names_set && one.is_done(), "the values");
+    say("set for this run", &|one| names_set && one.is_done(), "the values");
     say("not set", &|one| one.is_missing(), "why");
     for (knob, note) in tuned.outcomes().iter().filter_map(|done| Some((done.knob, done.note.as_ref()?))) {
         output::complain(&format!("{knob}: {note}"));

@@ -19,7 +19,7 @@ use crate::options::{Options, Stat};
 use crate::progress::{name_processes, say_left};
 use crate::{output, redaction};
 
-/// Minimum waiting time that is reported, seconds.
+/// Minimum remaining time that is reported, seconds.
 pub(super) const SHORT_WAIT: f64 = 2.0;
 
 /// Runs the commands alternately and reports; returns the exit code of the first command that failed, otherwise 0.
@@ -71,7 +71,7 @@ pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]
     let (record, destination) = measuring.finish(outcome, |_| {})?;
     tell_failures(&done, &measured.names, options.out.redact);
     let turns = record.diagnosis.turns.as_ref();
-    // A command that failed did not do its work, so its time is meaningless, and an incomplete set of rounds proves
+    // A command that failed did not do its work, so its time is meaningless; and an incomplete set of rounds proves
     // nothing.
     let gate = terms.map(|terms| match (&record.ended, turns) {
         (Ended::Complete, _) if code(&done) != 0 => Err("a command failed".to_owned()),

@@ -19,7 +19,7 @@ use crate::context::{Context, Halt};
 use crate::repeat::there_and_back;
 use crate::thread_group;
 
-/// A thread with less than this share of its CPU's time shares the CPU with other tasks.
+/// A thread that gets less than this share of its CPU's time is assumed to share the CPU with other tasks.
 const ALONE: f64 = 0.97;
 
 /// Duration of the check for other tasks, seconds: several scheduler time slices.
@@ -35,7 +35,7 @@ const ALONE_SECONDS: f64 = 0.015;
 /// tick.
 const WEIGHED_SECONDS: f64 = 0.06;
 
-/// Rounds. With nine or more, the interval of the median excludes the worst round.
+/// Number of rounds. With nine or more, the 95 % CI of the median excludes the worst round.
 const ROUNDS: (usize, usize, usize) = (9, 12, 24);
 
 /// The lowest real-time priority: above all ordinary tasks, below most real-time tasks.
@@ -57,7 +57,7 @@ impl Taken {
         (self.threads, self.op, self.stores) == (threads, stream.op, stream.stores)
     }
 
-    /// Adds the details to the measurement, whose iterations move this many bytes.
+    /// Adds the details to the measurement. `bytes` is the number of bytes that each iteration of its loop moves.
     pub(crate) fn add_details(&self, bytes: f64, m: &mut Measurement) {
         let (low, high) = self.share.interval.unwrap_or((self.share.min, self.share.max));
         m.detail.set(detail::TAKEN_BY_OTHERS, self.share.median);
@@ -68,15 +68,14 @@ impl Taken {
     }
 }
 
-/// Measures the share of a group's bandwidth used by other tasks, if any run on its CPUs, with triad and regular
-/// stores.
+/// Measures, with triad and regular stores, the share of a group's bandwidth that other tasks use, if any run on its CPUs.
 pub(super) fn measure_taken(
     context: &mut Context,
     group: Option<&Group>,
     parts: &[Part],
 ) -> Result<Option<Taken>, Halt> {
     let (Some(group), Some(stream)) = (group, widest_stream(Op::Triad)) else { return Ok(None) };
-    // Throttling by a CPU quota is not caused by other tasks, and does not affect real-time work.
+    // A thread also loses CPU time to throttling by a CPU quota, which is not caused by other tasks and does not affect real-time threads.
     let quota = context.machine.limits.cpu_quota.is_some_and(|cpus| cpus < group.cpus.len() as f64);
     if quota || !is_shared(group, parts, stream) {
         return Ok(None);

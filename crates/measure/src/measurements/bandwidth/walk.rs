@@ -62,7 +62,7 @@ pub(super) fn walk(
     log
 }
 
-/// The rate of a run, from its slices; `None` if its threads never all ran at the same time.
+/// The mean rate of a run, from its slices; `None` if there was no time at which all of its threads ran.
 pub(super) fn mean_rate(rates: &[f64]) -> Option<f64> {
     let mean = rates.iter().sum::<f64>() / rates.len() as f64;
     (mean.is_finite() && mean > 0.0).then_some(mean)

@@ -1,7 +1,7 @@
 //! Determines whether a processor first reads lines that regular stores overwrite completely (write-allocate). All CPUs
-//! alternately read, write with regular and with streaming stores, and copy with streaming stores. The read bandwidth
-//! represents the capacity of the bus; subtracting the bytes written by regular stores leaves the write-allocate
-//! traffic.
+//! alternately read, write with regular and with streaming stores, and copy with streaming stores. The bandwidth of reads or of streaming
+//! writes, whichever is higher, represents the capacity of the bus; subtracting the bytes written by regular stores leaves the
+//! write-allocate traffic.
 
 use kernels::stream::{self, Op, Stores, Stream};
 use record::text::Value;
@@ -22,7 +22,7 @@ const ROUNDS: (usize, usize, usize) = (0, 9, 24);
 /// Duration of a run, seconds.
 const SECONDS: (f64, f64, f64) = (0.0, 0.02, 0.05);
 
-/// Maximum width of the interval; a share with a wider interval is discarded.
+/// Maximum width of the range that covers the 95 % CIs of both methods; a share with a wider range is doubtful.
 const MOST_WIDTH: f64 = 0.25;
 
 /// If the read bandwidth of all CPUs exceeds this share of the linearly scaled single-CPU bandwidth, the cores rather
@@ -82,7 +82,7 @@ pub(super) fn measure_avoided(context: &mut Context, groups: &[Group], parts: &[
     let place =
         Labels::new().with_label(Label::Threads, all.cpus.len()).with_label(Label::Cpus, cpus.to_string());
     let (m, unknown) = figure(place, &seen, all.cpus.len());
-    // The reason for a value that is not a share is in the coverage.
+    // A value that is not a valid share is discarded; the coverage contains the reason.
     if m.summary.interval.is_none_or(|(low, high)| low <= 1.0 && high >= 0.0) {
         context.push(m);
     }
@@ -92,7 +92,7 @@ pub(super) fn measure_avoided(context: &mut Context, groups: &[Group], parts: &[
     Ok(())
 }
 
-/// The avoided share as a result, and a reason if it does not determine the bus traffic.
+/// The avoided share as a result. If the share does not determine the bus traffic, the reason is also returned.
 fn figure(place: Labels, rounds: &[Round], threads: usize) -> (Measurement, Option<Text>) {
     let median =
         |of: fn(&Round) -> f64| Summary::from_samples(&rounds.iter().map(of).collect::<Vec<_>>()).median;

@@ -57,8 +57,8 @@ pub(crate) struct Least {
 }
 
 impl Least {
-    /// On hardware: the minimum number of samples for an interval, plus a few. So few rounds are used only if a
-    /// hand-over takes hundreds of nanoseconds, because two methods on two home nodes must fit in one pair's time.
+    /// On hardware: the minimum number of samples for a 95 % CI, plus a few. The minimum number of rounds is used only if a hand-over takes
+    /// hundreds of nanoseconds, because two methods on two home nodes must fit in one pair's time.
     pub(crate) const REAL: Self = Self { samples: 9, rounds: 2, untimed: 2, trial: 4 };
 
     /// On an emulated machine, two CPUs may be two threads that alternate on one host CPU. Each hand-over then takes a
@@ -77,7 +77,7 @@ pub(crate) struct Figures {
     pub lies_on: Result<u32, record::Text>,
     /// One-way latency, ns.
     pub samples: Vec<f64>,
-    /// Events during the samples.
+    /// The disturbances of each sample.
     pub marks: Vec<Vec<Mark>>,
     /// Rounds per sample on each of the [`LINES`] lines.
     pub rounds: u64,
@@ -109,7 +109,7 @@ pub(crate) struct Driver<'a> {
 
 impl Drop for Driver<'_> {
     fn drop(&mut self) {
-        // Only the kind is written, because a lost partner may be about to read the rest.
+        // Of the command, only the kind is written, because a lost partner may be about to read the other fields.
         let command = &self.mailbox.command;
         command.cancelled.store(u64::MAX, Ordering::Release);
         command.kind.store(END, Ordering::Relaxed);
@@ -118,7 +118,8 @@ impl Drop for Driver<'_> {
 }
 
 impl<'a> Driver<'a> {
-    /// A driver for the partner at the mailbox, with this limit for pairs. Dropping the driver ends the partner.
+    /// A driver that communicates with its partner through the mailbox; `limit` is the time limit for a pair. Dropping the driver ends the
+    /// partner.
     pub(crate) fn new(mailbox: &'a Mailbox, hypervisor: bool, limit: Duration) -> Self {
         Self { mailbox, number: 0, pinned: None, partner_cpu: None, hypervisor, lost: LOST * limit }
     }
@@ -296,8 +297,8 @@ impl<'a> Driver<'a> {
         Ok(all)
     }
 
-    /// One sample of this many rounds, untimed and then timed, on the lines from `start`, which have completed `done`
-    /// rounds.
+    /// Takes one sample on the lines from `start`: first `untimed` rounds, then timed `rounds`. `done` is the number of rounds that these
+    /// lines have completed before.
     fn sample(
         &mut self,
         how: Handover,
@@ -337,14 +338,15 @@ impl<'a> Driver<'a> {
         if switched > 0 {
             marks.push(Mark::Switched);
         } else if (waited || answer & WAITED != 0) && self.hypervisor {
-            // Neither side was descheduled, but one did not answer for a tenth of a millisecond.
+            // The kernel descheduled neither side, but one of them did not answer for a tenth of a millisecond.
             marks.push(Mark::Stolen);
         }
         let here = self.pinned.as_ref().map(|(cpu, _)| *cpu);
         if answer & MOVED != 0 || os::current_cpu().is_some_and(|cpu| Some(cpu) != here) {
             marks.push(Mark::Migrated);
         }
-        // The time from the driver's store before the first timed round to its last store covers this many round trips.
+        // On each line, the measured time begins with the driver's store before the first timed round and ends with its last store, so the
+        // total time covers exactly this many round trips.
         Ok(Sample { one_way: ns / (rounds * LINES as u64) as f64 / 2.0, marks })
     }
 }

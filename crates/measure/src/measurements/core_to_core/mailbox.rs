@@ -155,8 +155,7 @@ pub(crate) unsafe fn ping_pong(
         if done >= rounds || enough() {
             return (done, waited);
         }
-        // Spinning instead of yielding: on a busy machine, two sides that yield alternately hardly ever run at the same
-        // time.
+        // The side spins instead of yielding: on a busy machine, two sides that both yield hardly ever run at the same time.
         waited = true;
     }
 }

@@ -10,8 +10,8 @@ use crate::measurements::core_to_core::topology_class::{Topology, TopologyClass}
 /// Fixed seed: each run uses the same pairs, so that two runs on one machine are comparable.
 const SEED: u64 = 0xC0FE_2C0E;
 
-/// With more CPUs than this, the first CPU of a pair is one of this many CPUs drawn at random: searching 1024 × 8192
-/// pairs takes one second, but searching all pairs of 8192 CPUs takes longer.
+/// If there are more CPUs than this, only this many, drawn at random, are used as the first CPU of a pair: searching 1024 × 8192 pairs
+/// takes one second, whereas searching all pairs of 8192 CPUs would take too long.
 const MOST_FIRSTS: usize = 1024;
 
 /// A pair and its class, the lower CPU first.

@@ -53,7 +53,7 @@ struct Home {
     /// Index of the CPU's last-level cache.
     last: Option<usize>,
     die: Option<u32>,
-    /// The node, if it is a part of the package.
+    /// The node, if it is smaller than the package.
     part: Option<u32>,
     node: Option<u32>,
     package: Option<u32>,

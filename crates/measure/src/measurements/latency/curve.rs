@@ -8,7 +8,7 @@ use os::mapping::Page;
 use record::Mark;
 use std::time::Instant;
 
-/// Maximum half-width of the interval; a point with a wider interval is too noisy.
+/// Maximum half-width of the 95 % CI; a point with a wider interval is too noisy.
 pub(super) const TARGET: f64 = 0.03;
 
 /// Growth of a working set between two time checks, bytes.
@@ -31,7 +31,7 @@ impl Curve {
         Self { page, cycle, points: Vec::new(), estimate: TimeEstimate::default() }
     }
 
-    /// Grows the set to `bytes` and returns whether it succeeded in time.
+    /// Grows the set to `bytes`; returns whether the time sufficed.
     pub(super) fn grow_to(&mut self, bytes: usize, context: &Context) -> bool {
         let (had, from) = (self.cycle.bytes(), Instant::now());
         while self.cycle.bytes() < bytes && !context.out_of_time() {
@@ -85,7 +85,7 @@ fn mark_stolen(samples: &mut [Watched]) {
     }
 }
 
-/// The time of a point without creating and warming its memory: samples and clock readings, s.
+/// The time for the samples and clock readings of a point, s; the time for creating and warming its memory is extra.
 const POINT_SECONDS: f64 = 0.012;
 
 /// The cost of one curve's memory, in seconds per byte, as last observed.
@@ -93,12 +93,12 @@ const POINT_SECONDS: f64 = 0.012;
 pub(super) struct TimeEstimate {
     grow: f64,
     warm: f64,
-    /// Growth that is still too small for an estimate: bytes and seconds.
+    /// Accumulated growth that is still too small for an estimate: bytes and seconds.
     growing: (usize, f64),
 }
 
-/// Minimum growth for an estimate: less growth reflects single page faults, not a rate. The same limit applies to
-/// warming a set.
+/// Minimum growth for an estimate: the time of a smaller growth depends on individual page faults and does not show a rate. The same limit
+/// applies to warming a set.
 const TELLING: usize = 4 << 20;
 
 impl TimeEstimate {

@@ -92,7 +92,7 @@ fn make_set(bytes: usize, cpu: u32, context: &mut Context) -> Option<Curve> {
     (!context.out_of_time() && context.check().is_ok() && node.is_none_or(here)).then_some(other)
 }
 
-/// Samples a set again after others were sampled.
+/// Samples a set again after other sets were sampled in the meantime.
 fn sample_set(
     curve: &mut Curve,
     hops: u64,
@@ -109,7 +109,7 @@ fn sample_set(
     sample(curve, hops, effort, context, watch)
 }
 
-/// The doubt about the point's result, from the samples of each set of pages. Differences between sets are not noise,
+/// The doubt about the point's result, determined from the samples of each set of pages separately. Differences between sets are not noise,
 /// and are included in the interval over all sets.
 pub(super) fn find_doubt(point: &Point, figure: &Measurement) -> Option<Doubt> {
     split_sets(point).find_map(|range| {

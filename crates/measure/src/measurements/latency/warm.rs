@@ -15,10 +15,10 @@ const PAGE_LAPS: usize = 3;
 /// Hops between two time checks: under a millisecond on any current machine.
 const STRIDE: u64 = 2_048;
 
-/// Time of a hop beyond the caches and the TLB, used only for planning, s.
+/// Assumed time of a hop that misses the caches and the TLB, s. Used only for planning.
 const HOP_SECONDS: f64 = 250e-9;
 
-/// Maximum time for a chase to settle, unless a lap over the set's pages needs more.
+/// Maximum time for a set to settle, unless the minimum number of hops ([`at_least`]) takes longer.
 fn patience(depth: Depth) -> Duration {
     Duration::from_millis(depth.pick(25, 60, 300))
 }
@@ -28,7 +28,7 @@ fn lap(bytes: usize) -> u64 {
     (bytes / LINE) as u64
 }
 
-/// Minimum number of hops, even if a lap takes too long.
+/// Minimum number of hops; applies even if the time is too short for a lap.
 fn at_least(bytes: usize, page: usize) -> u64 {
     (PAGE_LAPS * bytes.div_ceil(page)) as u64
 }
@@ -44,10 +44,10 @@ pub(super) fn settling(bytes: usize, page: usize, depth: Depth) -> f64 {
 
 /// Warms the set. Returns the duration of the part that grows with the set's size, in seconds.
 ///
-/// Larger sets are first read once in a scattered order, with many loads in flight. At that pace, a set occupies far
-/// more of a shared cache than a chase can, because the lines and page tables of a chase are reused much later. A chase
-/// therefore follows, until the cache contents are determined by the pace of the chase. Without this chase, loads on a
-/// shared machine were up to 50 % faster directly after the reading than some milliseconds later.
+/// Larger sets are first read once in a scattered order, with many loads in flight. Because of these fast loads, the set then occupies far
+/// more of a shared cache than it does during a chase, which reuses its lines and page tables much less often. A chase therefore follows
+/// and continues until the set occupies only as much of the cache as a chase can keep. Without this chase, loads on a shared machine were
+/// up to 50 % faster directly after the reading than some milliseconds later.
 pub(super) fn warm(cycle: &mut Cycle, page: usize, depth: Depth, out_of_time: impl Fn() -> bool) -> f64 {
     let (from, bytes) = (Instant::now(), cycle.bytes());
     if bytes <= SMALL {

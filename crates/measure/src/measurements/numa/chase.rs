@@ -12,8 +12,7 @@ use crate::repeat::{judged, measurement};
 use crate::thread_group;
 use crate::watch::{Watch, Watched, look_at_clock};
 
-/// Maximum half-width of the interval: a cell with a wider interval is too noisy, and sampling may end once it is
-/// reached.
+/// Maximum half-width of the 95 % CI: a cell with a wider interval is too noisy, and sampling may end once the interval is narrow enough.
 const TARGET: f64 = 0.03;
 const SETTLED: f64 = 0.01;
 
@@ -39,7 +38,7 @@ pub(crate) struct Cells {
     pub unfinished: bool,
 }
 
-/// Samples all cells round by round until they agree or until `until`. The first round is always finished, but not
+/// Samples all cells round by round until the samples agree or the time `until` is reached. The first round is always finished, but not
 /// beyond `at_most`.
 pub(crate) fn take_samples(
     context: &mut Context,
@@ -93,7 +92,7 @@ pub(crate) fn take_samples(
     (cells, Ok(()))
 }
 
-/// The row of a turn, and its first column. Each round begins with a different row, and the column is drawn at random.
+/// The row of a turn, and the column at which the turn begins. Each round begins with a different row, and the column is drawn at random.
 /// If it were always the row's own node, disturbances of a turn's first sample would always affect the local cells.
 fn next_turn(random: &mut Random, round: usize, turn: usize, rows: usize, columns: usize) -> (usize, usize) {
     ((turn + round) % rows, random.below(columns))

@@ -33,8 +33,8 @@ const EMULATED_AT_ONCE: usize = 2;
 /// Minimum share of huge pages for memory to count as "on huge pages".
 const LEAST_HUGE: f64 = 0.99;
 
-/// Share of the time for creating memory that the cycle may use; the rest is for memory used only by the bandwidth
-/// measurement.
+/// Share of the time for creating memory that the cycle may use; the rest is for the additional memory that only the bandwidth measurement
+/// uses.
 const CYCLE_SHARE: f64 = 0.7;
 
 /// One column during measurement.
@@ -108,8 +108,8 @@ fn available_in(meminfo: &str) -> Option<u64> {
     Some(figure("MemFree:")?.saturating_add(cache / 2))
 }
 
-/// The CPU that creates the memory of each column: one of the same node, otherwise one of the nearest row. No CPU is
-/// used twice while others are unused.
+/// The CPU that creates the memory of each column: a CPU of the same node or, if there is none, a CPU of the nearest row. No CPU is used
+/// twice while others are unused.
 fn builders(machine: &Machine, rows: &[Row], columns: &[u32]) -> Vec<u32> {
     let table = distances(machine);
     let mut used: Vec<u32> = Vec::new();
@@ -168,7 +168,7 @@ fn make(node: u32, builder: u32, bytes: u64, deadline: Instant, stop: &Stop) -> 
         cycle.grow_to((cycle.bytes() / STEP + 1).saturating_mul(STEP).min(for_cycle));
     }
     let mut touched = cycle.bytes();
-    // An incomplete cycle is not followed by further memory, because its time is over.
+    // If the cycle is incomplete, no further memory follows it, because the time is used up.
     while touched >= for_cycle && touched < bytes && go_on(deadline) {
         let end = (touched + STEP).min(bytes);
         for offset in (touched..end).step_by(LINE) {

@@ -21,8 +21,8 @@ const CHUNK: usize = 128 << 10;
 /// Samples of a run.
 const SLICES: usize = 6;
 
-/// Three arrays in a column's memory, and the position of the last walk: a run continues where the last one ended, so
-/// that its data is not in a cache from earlier loads.
+/// Three arrays in a column's memory, and the position at which the last run ended. The next run continues there, so that earlier loads
+/// have not brought its data into a cache.
 #[derive(Debug)]
 pub(crate) struct Arrays<'a> {
     memory: &'a Mapping,

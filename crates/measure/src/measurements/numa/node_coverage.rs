@@ -5,7 +5,7 @@ use record::text::Value;
 use record::units::{bytes, percent};
 use record::{Coverage, CpuList, Text, Unavailable, text};
 
-/// Nodes with too low a result, and that result.
+/// Nodes whose result is too low, each with its result.
 type Low = Vec<(u32, f64)>;
 
 /// The range of the results: `8 MiB`, or `8 MiB to 12 MiB`.
@@ -19,7 +19,7 @@ fn describe(low: &[(u32, f64)], word: impl Fn(f64) -> String) -> String {
 /// The collected coverage of nodes.
 #[derive(Debug, Default)]
 pub(crate) struct NodeCoverage {
-    /// Each entry with its nodes; the name is added at the end.
+    /// Each entry with its nodes; the entry gets its name at the end.
     said: Vec<(Coverage, CpuList)>,
     short_of_time: Low,
     short_of_memory: Low,
@@ -27,7 +27,7 @@ pub(crate) struct NodeCoverage {
 }
 
 impl NodeCoverage {
-    /// Adds `reported` for `node`; the name of its topic is added later.
+    /// Adds the entry `reported` for `node`; the entry gets its name later.
     pub(crate) fn add(&mut self, node: u32, reported: Coverage) {
         match self.said.iter_mut().find(|(said, _)| *said == reported) {
             Some((_, nodes)) => nodes.insert(node),

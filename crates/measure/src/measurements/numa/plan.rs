@@ -8,7 +8,7 @@ use record::{CpuList, Machine, Unavailable, text};
 
 use crate::budget::{Depth, is_emulated};
 
-/// Minimum wanted memory of a column.
+/// Minimum amount of memory wanted for a column.
 const LEAST_WANTED: u64 = 64 << 20;
 
 /// The memory of a column on an emulated machine: enough pages to verify their placement.
@@ -24,13 +24,13 @@ const EMULATED_ELEMENTS: f64 = 2.0;
 /// not improve the result, because every line is flushed from the caches before it is loaded.
 pub(crate) const MOST_CYCLE: u64 = 512 << 20;
 
-/// Duration of a row's turn beyond its samples, s: starting a thread and raising the core's clock.
+/// Additional duration of a row's turn, s: the time for starting a thread and raising the core's clock.
 const TURN_SECONDS: f64 = 1.6e-3;
 
 /// Time per hop assumed in the budget, s: the latency of remote memory on large machines.
 const HOP_SECONDS: f64 = 300e-9;
 
-/// Seconds for starting and ending a group, and for each of its threads.
+/// Seconds for starting and ending a group of threads, and additional seconds for each of its threads.
 const GROUP_SECONDS: (f64, f64) = (4e-3, 90e-6);
 
 /// Duration of a run of one loop over a cell's arrays, s; a run processes tens of megabytes.
@@ -116,7 +116,7 @@ pub(crate) fn caches_of(machine: &Machine, cpus: &[u32]) -> u64 {
         .fold(0, u64::saturating_add)
 }
 
-/// The amount of work per cell. Results of an emulated machine do not show hardware speed, so more work would not help:
+/// The amount of work per cell. On an emulated machine, results do not show hardware speed, and more work would not improve them. There,
 /// each cell gets little work at any depth, but every cell is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Effort {
@@ -132,7 +132,7 @@ impl Effort {
         Self { depth, emulated: is_emulated(machine) }
     }
 
-    /// Bytes of a column: four times the largest caches of a node.
+    /// The amount of memory wanted for a column, bytes: four times the size of the largest caches of a node, within limits.
     pub(crate) fn wanted_bytes(self, machine: &Machine, rows: &[Row]) -> u64 {
         if self.emulated {
             return EMULATED_WANTED;
@@ -155,13 +155,13 @@ impl Effort {
         self.depth.pick_named((6, 9), (9, 25), (15, 60), (41, 200))
     }
 
-    /// Runs over each bandwidth cell, and samples per run: on hardware, at least six samples in total.
+    /// Number of runs for each bandwidth cell, and of samples per run: on hardware, at least six samples in total.
     pub(crate) fn passes(self) -> (usize, usize) {
         if self.emulated { (1, 2) } else { self.depth.pick((1, 6), (2, 4), (4, 4)) }
     }
 
-    /// Time for which a run over a bandwidth cell waits for a thread that gets no CPU time: a multiple of its window,
-    /// with a minimum.
+    /// Time for which a run over a bandwidth cell waits for a thread that gets no CPU time: a multiple of the run's `window`, but not less
+    /// than a minimum.
     pub(crate) fn patience(self, window: f64) -> Duration {
         Duration::from_secs_f64(if self.emulated { 60.0 } else { (window * 20.0).max(1.0) })
     }

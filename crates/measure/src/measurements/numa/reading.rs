@@ -9,7 +9,7 @@ use crate::common_interval::{self, WorkLog};
 use os::Stop;
 use os::mapping::Mapping;
 
-/// Bytes per call of the kernel: about 10 µs of work, which takes much longer than logging it.
+/// Bytes per call of the kernel: about 10 µs of work, much longer than the time to log the call.
 const CHUNK: usize = 128 << 10;
 
 /// The results of a run.

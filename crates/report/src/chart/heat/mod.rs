@@ -16,7 +16,7 @@ const ALIKE: f64 = 0.05;
 pub(crate) struct Head {
     /// The short name of the row or column: a number.
     pub name: String,
-    /// The group of the row or column (`node 3`), which adjacent ones can share. Empty if there is none.
+    /// The group of the row or column (`node 3`); adjacent rows or columns can have the same group. Empty if there is none.
     pub group: String,
 }
 
@@ -71,7 +71,7 @@ impl Heat {
         self.diagonal || self.rows[row].name != self.columns[column].name
     }
 
-    /// The number of cells that could have been measured, and the number that were not.
+    /// The number of cells that could have been measured, and how many of them were not measured.
     pub(crate) fn counts(&self) -> (usize, usize) {
         let all = self.cells.iter().enumerate().flat_map(|(row, cells)| {
             cells.iter().enumerate().filter(move |(column, _)| self.is_cell(row, *column))
@@ -163,7 +163,7 @@ impl Heat {
     }
 }
 
-/// The mapping of values to shades: 0 is the fastest. The bounds of shades have equal ratios, because users compare results by
+/// The mapping of values to shades: 0 is the fastest. All shades cover the same ratio of values, because users compare results by
 /// factors.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shading {

@@ -39,7 +39,7 @@ pub(crate) fn draw(heat: &Heat, columns: usize) -> Option<Vec<Vec<Span>>> {
                     spans.push(Span::new(tone(shade), SHADES[shade]));
                 }
                 None => {
-                    // Cells without a value are not blank, because the fastest results have no shade.
+                    // Cells without a value show a sign instead of a blank, because a blank is the shade of the fastest results.
                     let sign = if heat.is_cell(row, column) { "·" } else { ITSELF };
                     spans.push(Span::quiet(format!("{} ", pad_left(sign, cell - 1))));
                 }

@@ -52,7 +52,7 @@ fn speed(c: &Comparison, row: &Row, cell: &Cell) -> [String; 2] {
     }
 }
 
-/// A value of a row with the digits that its interval allows; without a unit if the row's name contains the unit.
+/// A value of a row with as many digits as its interval allows, and without a unit if the row's name contains the unit.
 fn value_text(row: &Row, value: f64, interval: Option<(f64, f64)>) -> String {
     match row.metric {
         metrics::CORE_IPC => units::figure_to(value, "ratio", units::digits_within(value, interval)),
@@ -134,7 +134,7 @@ fn verdict(c: &Comparison, row: &Row, cell: &Cell, base: &str, other: &str) -> S
         (Some(Verdict::NotResolved { smaller_than }), _) => {
             format!("same (±{})", percent(units::bound(*smaller_than)))
         }
-        // Samples cannot be added to another tool's output.
+        // The number of additional samples is useless for another tool's output.
         (Some(Verdict::TooNoisy { rounds_needed: Some(more) }), _)
             if !c.subjects.iter().any(|subject| subject.imported) =>
         {
@@ -229,8 +229,8 @@ fn many(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
         ]);
     }
     table.note(
-        "▲, ▼: number of records faster, slower than the baseline by more than noise; -: measured once, so \
-         noise is unknown",
+        "▲, ▼: number of records that are faster or slower than the baseline by more than noise; -: measured \
+         once, so noise is unknown",
     );
     table.finished()
 }

@@ -23,8 +23,8 @@ const TICKS: [f64; 19] = [
 /// Minimum distance between two labels.
 const APART: f64 = 0.14;
 
-/// A speed and its interval, if both sides have results: above 1, the subject is faster than the baseline, whether higher or lower values
-/// are better.
+/// A speed relative to the baseline and its interval, if both sides have results. A speed above 1 means that the subject is faster, even
+/// if lower values of the result are better.
 fn speed(row: &Row, cell: &Cell) -> Option<(f64, Option<(f64, f64)>)> {
     let usable = |value: &f64| *value > 1e-6 && *value < 1e6;
     let (ratio, interval) = row.speed(cell).filter(|(ratio, _)| row.better.is_some() && usable(ratio))?;
@@ -51,7 +51,7 @@ pub(crate) fn forest(c: &Comparison) -> Bars {
         })
         .filter(|(_, cells)| !cells.is_empty())
         .collect();
-    // The largest differences are first; rows without a difference are last.
+    // Rows with a resolved difference come first, and the largest differences come first among them.
     let effect = |(row, cells): &(&Row, Vec<(usize, &Cell)>)| {
         let each = cells
             .iter()

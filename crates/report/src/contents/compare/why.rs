@@ -13,7 +13,7 @@ const MOST: usize = 8;
 const MOST_WHAT_IF: usize = 12;
 /// Maximum number of rankings shown.
 const MOST_ORDERS: usize = 12;
-/// Maximum number of positions shown from either end of a ranking.
+/// Maximum number of positions in a ranking that is shown in full; of a longer one, only the first and the last positions are shown.
 const MOST_RANKS: usize = 8;
 
 /// Why the results differ.
@@ -34,16 +34,17 @@ pub(super) fn explanations(c: &Comparison) -> Block {
     Block::new("Explanations", None, parts)
 }
 
-/// Whether an explanation is from the baseline's side: the baseline is faster, or has more cores without more throughput.
+/// Whether an explanation is written from the baseline's point of view, because the baseline is faster, or has more cores without more
+/// throughput.
 fn from_baseline(explanation: &Explanation) -> bool {
     let first = explanation.causes.first();
     let slower = first.is_some_and(|first| (first.factor > 1.0) == first.despite);
-    // The causes of the slower per-core speed come first.
+    // Causes of a lower speed per core come first.
     slower != explanation.held_back.is_some()
 }
 
-/// The causes, each with its effect in the direction in which the sentence compares the records, whether it is measured
-/// or modelled, and the underlying results.
+/// The causes. Each has its effect (as a factor in the same direction as in the sentence that compares the records), its origin
+/// (measured or modelled), and the underlying results.
 fn causes(explanation: &Explanation) -> Section {
     let inverse = from_baseline(explanation);
     let effect = |factor: f64| times(if inverse { 1.0 / factor } else { factor });
@@ -89,7 +90,7 @@ pub(super) fn orders(c: &Comparison) -> Block {
     if c.orders.len() == 1 && !c.answer.is_empty() {
         return Block::default();
     }
-    let mut section = Section::new("Orders");
+    let mut section = Section::new("Rankings");
     // For many records, the interesting rankings are those with outliers.
     let far = |order: &&record::comparison::Order| order.ranks.iter().any(|rank| rank.outlier);
     let many = c.subjects.len() > COLUMNS;

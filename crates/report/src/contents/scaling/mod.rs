@@ -81,8 +81,8 @@ pub(crate) fn blocks(record: &Record, room: Room) -> Vec<Block> {
     blocks
 }
 
-/// The first workload's steps, limited to this many rows: the first and last of its first placement, and the last of
-/// each other placement.
+/// The first workload's steps, limited to this many rows: the first step and the last steps of its first placement, and the
+/// last step of each other placement.
 pub(crate) fn in_short(record: &Record, most: usize) -> Table {
     let Some((name, mut lines)) = workloads(record).into_iter().next() else {
         return workloads::tables(record, &Shown::default()).next().unwrap_or_default();

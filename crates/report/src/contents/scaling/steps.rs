@@ -65,7 +65,8 @@ impl<'a> Steps<'a> {
         self.0.get(&place(workload, &line.placement, threads.into())).copied().unwrap_or_default()
     }
 
-    /// Whether the speed-up in a line depends on an unreliable step (the first or last), or its fit on at least as many unreliable as reliable steps.
+    /// Whether a line is unreliable: its speed-up depends on an unreliable step (the first or last), or its fit on more unreliable
+    /// steps than reliable ones.
     pub(super) fn doubtful(&self, workload: &str, line: &Scaling) -> bool {
         let doubt = |threads| {
             self.find(workload, line, threads).throughput.is_some_and(|throughput| throughput.doubt.is_some())

@@ -8,20 +8,20 @@ use crate::paint::{Span, Tone};
 use crate::terminal::screen::Screen;
 use crate::text::{cut, pad_left, pad_right, width};
 
-/// Above this many new processes per second, short-lived processes use CPU time that no row shows.
+/// From this many new processes per second, their number is shown, because the CPU time of short-lived processes is not in any row.
 const MANY_STARTED: f64 = 500.0;
 /// Processes without a row are listed together if they use at least this share of one CPU.
 const OTHERS: f64 = 0.1;
 /// Width of the part of a narrow table's heading that shows the period.
 const OVER: usize = 11;
-/// Two periods are equal if they differ by no more than this share.
+/// Two periods count as equal if they differ by less than this share.
 const ALIKE: f64 = 0.2;
 
 /// The last sample of all processes: if sampling is expensive, an interval may have none.
 #[derive(Clone, Debug, Default)]
 pub struct LastLook {
     processes: Vec<Process>,
-    /// The period over which the CPU times of these processes were counted, s, and whether it is the interval.
+    /// The period over which the CPU times of these processes were counted, in seconds, and whether it is about as long as the interval.
     seconds: f64,
     is_of_interval: bool,
     /// The machine's activity in that period.
@@ -69,7 +69,7 @@ impl LastLook {
     }
 }
 
-/// Columns of a row: a number, a name, and as many of the others as fit.
+/// The widths of a row's columns: a number, a name, and as many of the others as fit.
 struct Columns {
     number: usize,
     gap: usize,
@@ -107,7 +107,7 @@ impl Columns {
     }
 }
 
-/// The processes with the most CPU time, at most this many; the last row is the sum of all others.
+/// The processes with the most CPU time, in at most `room` rows; if others used a relevant amount, the last row is their sum.
 pub(super) fn processes(screen: &mut Screen, interval: &Interval, look: &LastLook, room: usize) {
     let columns = Columns::new(screen, &[9, 9, 9], OVER);
     let over = if look.is_of_interval || look.seconds <= 0.0 {
