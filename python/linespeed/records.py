@@ -47,8 +47,8 @@ class AgainstFirst:
     rounds: int
     #: The comparison in words.
     says: str
-    #: The verdict on the difference; `costs` is the additional time of the first command compared with this one
-    #: (negative if it is shorter), as a share of the first command's time.
+    #: The verdict on the difference; `costs` is the time of the first command minus the time of this command, as a
+    #: share of the first command's time.
     verdict: Verdict
     #: Other differences, one sentence each: how the time was used, and counted events. Empty if no difference is
     #: resolved.
@@ -174,9 +174,9 @@ class Ceilings:
     ipc: Mapping[str, float] = field(default_factory=dict)
     #: Latency of memory, ns.
     latency_ns: Optional[float] = None
-    #: The memory probe's latency under increasing load, unloaded first.
+    #: The memory probe's latency under increasing load; the first point is without load.
     probe: Tuple[ProbePoint, ...] = ()
-    #: The record file that contains each value.
+    #: The record file that contains each value, by the same names.
     records: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -318,7 +318,7 @@ class Cooling:
 class Cores:
     """The cores' counters."""
 
-    #: The share of time for which the event with the least counting time was counted.
+    #: The smallest share of time for which any of the events was counted (the kernel multiplexes counters).
     coverage: float = 0.0
     #: Instructions per cycle, user mode and kernel together.
     ipc: Optional[float] = None
@@ -332,7 +332,7 @@ class Cores:
 
 @dataclass(frozen=True)
 class Counts:
-    """Numbers of components. Packages, dies, clusters and cores are counted by their online CPUs."""
+    """Numbers of components. Packages, dies, clusters and cores without an online CPU are not counted."""
 
     #: Clusters of cores (for instance with a shared L2) in all packages; absent if the kernel does not report them.
     clusters: Optional[int] = None
@@ -500,7 +500,7 @@ class Distance:
     low_ns: float
     #: The median one-way latency, ns.
     median_ns: float
-    #: The share of this class among all pairs in all checks.
+    #: The share of pairs that are in this class, over all pairs and checks.
     share: float
 
 
@@ -538,7 +538,7 @@ class Finding:
     measured: bool
     #: The rule's name, which never changes: `timer-slack`.
     rule: str
-    #: How severe it is.
+    #: How severe the finding is.
     severity: Severity
     #: The finding, in one line.
     what: str
@@ -758,7 +758,7 @@ class KernelTime:
     share: Share
 
 
-#: A value of a label: a number, a word or a switch.
+#: A value of a label: a number, a word, or a switch (true or false).
 Key = Union[bool, int, float, str]
 
 
@@ -827,7 +827,7 @@ class Layer:
     from_: str
     #: `kernel`, `user`, `guest kernel`, `guest user`.
     layer: str
-    #: How much more time this layer's passes took in total than those of the fastest layer (0.12 is 12 %).
+    #: How much longer this layer's passes took in total than those of the fastest layer (0.12 is 12 %).
     over: float
     #: The result in words.
     says: str
@@ -999,13 +999,13 @@ class Looks2:
 
     #: Number of active threads, summed over the samples.
     active: int = 0
-    #: Samples of a thread.
+    #: Number of samples.
     all: int = 0
     #: Number of samples in which all threads were waiting.
     idle: int = 0
     #: Maximum number of simultaneously active threads; 0 if unknown.
     most_active: int = 0
-    #: Number of waiting threads whose cause of waiting could not be read, summed over the samples.
+    #: Number of waiting threads whose reason for waiting could not be read, summed over the samples.
     unread: int = 0
 
 
@@ -1144,7 +1144,7 @@ class Moment:
     verdicts: Tuple[Held, ...] = ()
 
 
-#: Whether the CPUs stay where they are.
+#: Whether the CPUs stay in place from check to check.
 Motion = Literal["unknown", "pinned", "floating"]
 
 
@@ -1160,7 +1160,7 @@ class Node:
     bytes: Optional[int] = None
     #: Online CPUs of the node; empty for a memory-only node.
     cpus: CpuList = ()
-    #: Size of the DAX devices with this node's memory (CXL or persistent), bytes.
+    #: Total size of the DAX devices (CXL or persistent memory) that the kernel uses as memory of this node, bytes.
     dax_bytes: Optional[int] = None
     #: The firmware's distances (SLIT) to every node in this list, in the same order; 10 is local.
     distances: Tuple[int, ...] = ()
@@ -1177,7 +1177,7 @@ class Node:
 
 @dataclass(frozen=True)
 class NotLookedFor:
-    """A rule not applied because data is missing."""
+    """A rule that could not be applied because data is missing."""
 
     #: The missing data.
     missing: str
@@ -1232,7 +1232,7 @@ class Origin:
     line: int
     #: The line's original text, without colors and quoting, truncated to 200 characters.
     says: str
-    #: The text: a file's name, `standard input`, `reference:kunpeng-920-4826`.
+    #: The name of the text: a file name, `standard input`, `reference:kunpeng-920-4826`.
     text: str
     #: The tool: `lscpu`, `perf stat`, `cyclictest`, `openssl speed`; `published figures` for a table in an article.
     tool: str
@@ -1261,7 +1261,7 @@ class Overhead:
     """The cost of the machine's layers, timed alternately with the same machine code. Each step compares two layers that
     differ in a single condition."""
 
-    #: The conclusions of a published comparison of layers, and whether these results support them.
+    #: The conclusions of a published comparison of layers, and whether this machine's results support them.
     claims: Tuple[Claim, ...]
     #: The noise in words.
     floor_says: str
@@ -1269,7 +1269,7 @@ class Overhead:
     line_speed: str
     #: The steps, each with the cost of the difference between two layers.
     steps: Tuple[LayerStep, ...]
-    #: The difference between a layer and itself, which is noise.
+    #: The difference between two runs of the same layer, which is noise.
     floor: Optional[Verdict] = None
 
 
@@ -1289,7 +1289,7 @@ class Plan:
 
     #: Other settings: memory, huge pages, interrupts.
     advice: Tuple[Advice, ...] = ()
-    #: The level below the nodes, if nodes have several last-level caches.
+    #: The last-level caches within each node, if nodes have several.
     caches: Optional[CacheDomains] = None
     #: Omissions and weaknesses of the plan, one sentence each.
     cautions: Tuple[str, ...] = ()
@@ -1309,7 +1309,7 @@ class Plan:
     sources: Tuple[str, ...] = ()
     #: The complete plan in one or two sentences.
     summary: str = ''
-    #: Unknown facts and how to find them out, one sentence each.
+    #: Unknown facts; one sentence each, which also states how to determine the fact.
     unknown: Tuple[str, ...] = ()
     #: The measured gain, from running a command with and without the plan.
     verification: Optional[Verification] = None
@@ -1490,7 +1490,8 @@ class Resource:
     name: str
     #: Unit of both values.
     unit: str
-    #: A related fact that is not a loss: the default timer slack of wake-ups, the share of CPU time used by others.
+    #: A related fact that is not a loss, for example the default timer slack of wake-ups or the share of CPU time used
+    #: by other processes.
     beside: Optional[str] = None
     #: The hardware maximum.
     ceiling: Optional[float] = None
@@ -1502,7 +1503,8 @@ class Resource:
     #: The lowest and the highest ceiling among the models in the processor's family, if the ceiling is that of the
     #: family. The ceiling of this model is between these two, so they also limit the possible share.
     family_ceilings: Optional[Tuple[float, float]] = None
-    #: Comparison with the published results; absent if there are none for a known machine.
+    #: Comparison with the published results; absent if none are known for this resource although the processor is
+    #: known, or if the delivered value is unreliable.
     position: Optional[Position] = None
     #: The difference between the results of two halves of the samples, each consisting of every other sample, as a
     #: share of their mean; absent if fewer than four samples were saved.
@@ -1574,7 +1576,8 @@ class Sampled:
     hidden: Share = field(default_factory=lambda: Share())
     #: Samples in kernel mode; 0 if this user may not sample the kernel.
     in_kernel: int = 0
-    #: Share of samples at jump targets with nothing else to wait for: mispredicted branches and instruction fetch.
+    #: Share of samples at jump targets where nothing else explains the wait: mispredicted branches and instruction
+    #: fetch.
     jumps: Share = field(default_factory=lambda: Share())
     #: The kernel's work in these samples, largest share first.
     kernel: Tuple[KernelTime, ...] = ()
@@ -1583,7 +1586,7 @@ class Sampled:
     last_cache: Share = field(default_factory=lambda: Share())
     #: Where most of that memory area is located.
     level: Optional[MemoryLevel] = None
-    #: Latency of such a load according to this machine's measured latency curve, ns.
+    #: Latency of a load from that memory area according to this machine's measured latency curve, ns.
     load_ns: Optional[float] = None
     #: Share of samples at loads, from caches or memory.
     loads: Share = field(default_factory=lambda: Share())
@@ -1606,8 +1609,8 @@ class Sampled:
     spinning: Share = field(default_factory=lambda: Share())
     #: Samples whose instruction could not be read or decoded. All shares exclude them.
     undecoded: int = 0
-    #: Size of the memory area that `far` accesses, bytes; if `far` is empty, of the area that the loads waiting for a
-    #: cache access.
+    #: Size of the memory area that `far` accesses, bytes; if `far` is empty, size of the area accessed by the loads
+    #: that wait for a cache.
     working_set: Optional[float] = None
 
 
@@ -1696,7 +1699,7 @@ Severity = Literal["note", "warning", "serious"]
 class Shape:
     """Conclusions from the placement checks of a run."""
 
-    #: Changes of cores or domains from one check to the next.
+    #: How often the state differed from that of the previous conclusive check.
     changes: int = 0
     #: Core-to-core latencies that depend on the placement of their CPUs, with the results and shares by placement.
     core_to_core: Tuple[str, ...] = ()
@@ -1708,21 +1711,22 @@ class Shape:
     looked_at: Optional[str] = None
     #: Number of conclusive checks.
     looks: int = 0
-    #: Whether loads from the same page have two different latencies, like local and remote memory.
+    #: The two latencies of loads from the same page, like those of local and remote memory; absent if there is only one
+    #: latency.
     memory: Optional[TwoDistances] = None
-    #: Whether the CPUs stay where they are.
+    #: Whether the CPUs stay in place from check to check.
     motion: Motion = 'unknown'
     #: The distance between CPUs that shared a core.
     one_core: Optional[Distance] = None
     #: Pairs that shared a core in at least one check, most frequent first.
     shared_cores: Tuple[SharedCore, ...] = ()
-    #: Checks in which CPUs shared a core although Linux reports separate cores.
+    #: The share of checks in which CPUs shared a core although Linux reports separate cores.
     sharing: Optional[Share] = None
     #: As `sharing`, but only for checks made immediately after all CPUs were busy.
     sharing_busy: Optional[Share] = None
-    #: CPUs that Linux reports as siblings but that did not slow each other down.
+    #: Pairs of CPUs that Linux reports as siblings but that did not slow each other down.
     siblings_not_confirmed: Tuple[Tuple[int, int], ...] = ()
-    #: Checks in which the CPUs were in several domains that Linux does not report.
+    #: The share of checks in which the CPUs were in several domains that Linux does not report.
     split: Optional[Share] = None
     #: The state in each check, in order; absent for an inconclusive check.
     states: Tuple[Optional[ShapeState], ...] = ()
@@ -1736,8 +1740,9 @@ class ShapeState:
 
     #: CPUs that shared a core, one list per core.
     cores: Tuple[CpuList, ...] = ()
-    #: For each bound between classes of distances, nearest first: the CPUs closer to each other than the bound, one
-    #: list per domain. Bounds at which a CPU moved during the check are omitted.
+    #: For each boundary between two classes of distances, nearest first: the CPUs closer to each other than the
+    #: boundary, one list per domain. A boundary is omitted if a CPU moved during the check, so that the times fit no
+    #: domains.
     domains: Tuple[Tuple[CpuList, ...], ...] = ()
     #: CPUs far from the memory of the page used by the checks.
     far_from_memory: Optional[CpuList] = None
@@ -2071,7 +2076,7 @@ class Turns:
 class TwoDistances:
     """Latencies of loads from one page by CPUs close to its memory and by distant CPUs."""
 
-    #: The share of loads made by far CPUs.
+    #: The share of the loads by far CPUs.
     far: Share
     #: Median latency of a load by a far CPU, ns.
     far_ns: float
@@ -2150,7 +2155,8 @@ class Verification:
     slower: bool = False
     #: The same times for runs without binding.
     unbound: Tuple[float, ...] = ()
-    #: The gain of the layout: the share of time that unbound runs lose (if `slower`, that the layout loses).
+    #: The gain of the layout: the share of run time that unbound runs lose; if `slower` is set, the share that the
+    #: layout loses.
     verdict: Optional[Verdict] = None
 
 
@@ -2169,7 +2175,7 @@ class Virtualization:
 
 @dataclass(frozen=True)
 class Waits:
-    """The threads that waited for the same cause, summed over the samples."""
+    """The threads that waited for the same reason, summed over the samples."""
 
     #: Number of these threads that had run on a CPU since the previous sample. Such threads wait repeatedly, not once
     #: for a long time.
@@ -2177,7 +2183,7 @@ class Waits:
     #: For locks: the waits of the process whose threads waited longest. Only one process is considered, because
     #: unrelated processes do not wait for the same lock.
     locks: Optional[LockWaits] = None
-    #: Number of threads that waited for this cause.
+    #: Number of threads that waited for this reason.
     threads: int = 0
 
 
@@ -2185,14 +2191,14 @@ class Waits:
 class Watch:
     """A recording."""
 
-    #: Latency that the memory probe measured at the start, ns; present only if no record contained the latency without
-    #: load.
+    #: Latency that the memory probe measured at the start of the recording, ns; present only if no saved record
+    #: contained the latency without load.
     calibrated_ns: Optional[float] = None
     #: The ceilings on which the verdicts are based.
     ceilings: Ceilings = field(default_factory=lambda: Ceilings())
     #: Number of intervals.
     intervals: int = 0
-    #: Maximum number of intervals in a moment: 1, doubled each time there were too many moments.
+    #: Maximum number of intervals in a moment. It starts at 1 and is doubled each time there are too many moments.
     merged: int = 0
     #: The moments in chronological order.
     moments: Tuple[Moment, ...] = ()

@@ -369,7 +369,7 @@ mod tests {
         noise.hypervisor = false;
         assert!(!noise.describe().unwrap().contains("steal"));
         noise.measured.taken_by_os = None;
-        assert!(noise.describe().unwrap().contains("cause unknown"));
+        assert!(noise.describe().unwrap().contains("unknown cause"));
         assert_eq!(NoiseEstimate::default().describe(), None);
     }
 }

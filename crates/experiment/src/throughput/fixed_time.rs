@@ -162,7 +162,7 @@ mod tests {
         let threads = ["x", "{threads}"];
         let sure = find(&threads, [(2.0, 2.0), (2.01, 3.9)]);
         let says = reported(sure.clone()).unwrap();
-        assert!(says.contains("runs for a fixed time") && says.contains("1.94 at 2"), "{says}");
+        assert!(says.contains("runs for a fixed time") && says.contains("1.94 of 2"), "{says}");
         let mut m = Measurement::new("workload.throughput", Labels::new(), vec![0.5]);
         sure.unwrap().mark(&mut m);
         assert!(m.doubt.is_some() && m.detail.has(detail::FIXED_TIME));
