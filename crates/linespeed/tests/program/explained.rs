@@ -114,7 +114,7 @@ fn words_of_lives_screen_lead_to_what_explains_them() {
         ("in the kernel", "bound by", "system calls"),
         ("threads", "step", "the number of threads of a process"),
         ("probe", "probe", "memory probe"),
-        ("pressure", "pressure", "over the interval in live"),
+        ("pressure", "pressure", "over each interval"),
         ("Not seen", "coverage", "could not be measured"),
         ("others", "others", "without a separate row"),
         ("User time", "workload.cpu_time", "(sampled)"),

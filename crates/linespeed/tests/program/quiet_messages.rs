@@ -186,7 +186,7 @@ fn below_another_session_a_command_runs_as_it_is_and_is_reported() {
     inner("perf-cpu-time -- true").fails(3, &["perf-cpu-time", "request it there"]);
     inner("--cpus 0 -- true").fails(3, &["does not cover CPU 0", "request it there"]);
     for words in ["--apply", "--restore"] {
-        inner(words).fails(3, &[words, "when it exits"]);
+        inner(words).fails(3, &[words, "at its end"]);
     }
     assert_eq!(value(), before);
 }

@@ -368,7 +368,7 @@ fn what_a_command_leaves_behind_is_waited_for_and_reported() {
         place.path(),
         &["--quick", "--steps", "1", "--json", "--", "sh", "-c", "setsid sleep 0.8 & exit 0"],
     ));
-    assert!(away.stderr.contains("waiting for"), "{}", away.stderr);
+    assert!(away.stderr.contains("still running: sleep"), "{}", away.stderr);
     let record = away.record();
     // It may not have become `sleep` yet when it is seen first.
     says_lost(&record, "command", "was still running");

@@ -139,7 +139,7 @@ fn failures_that_count_are_counted() {
     let line = format!("echo x >> {0}; test $(($(wc -l < {0}) % 2)) = 0", log.display());
     let record = typed(place.path(), &["-i", "-r", "4", "--steps", "1"], &line);
     assert_eq!(figures(&record, "workload.throughput"), 1);
-    says_lost(&record, "command", "2 of 4 runs failed and are counted");
+    says_lost(&record, "command", "2 of 4 runs failed but are counted");
     says_lost(&record, "command", "exited with code 1");
 }
 
