@@ -226,7 +226,7 @@ fn hidden(rated: &[RatedCell]) -> Vec<Mismatch> {
     let hidden = unlike(&remote, |fast, slow| {
         text!(
             "distances-default",
-            "all remote nodes have distance {distance} (the kernel's default if there is no firmware table); measured: {fast} to {slow}",
+            "all remote nodes have distance {distance} (the kernel's default if there is no firmware table), but their latencies are {fast} to {slow}",
             distance = DEFAULT.1
         )
     });

@@ -162,13 +162,13 @@ pub(crate) fn describe(compared: &Difference, [base, this]: [&str; 2], compariso
         (_, Some(floor)) => text!(WITHIN_NOISE, this, base, interval, floor = Value::Share(floor)),
         (Verdict::TooNoisy { rounds_needed: Some(more) }, _) => {
             text!(
-                "too noisy to separate {this} from {base}: {interval}× as long; about {rounds} would suffice",
+                "too noisy to separate {this} from {base} ({interval}× as long); about {rounds} would suffice",
                 rounds = count_noun(*more, "more round")
             )
         }
         (Verdict::TooNoisy { .. }, _) => text!(
             "turns-too-noisy",
-            "too noisy to separate {this} from {base}: {interval}× as long; too many rounds would be needed"
+            "too noisy to separate {this} from {base} ({interval}× as long); too many rounds would be needed"
         ),
         _ => text!("no significant difference between {this} and {base}: {interval}× as long"),
     }

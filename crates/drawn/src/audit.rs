@@ -187,7 +187,7 @@ fn head(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
     let (by_hand, noisy): (Vec<&Audited>, Vec<&Audited>) =
         standing(knobs, Stand::Noisy).into_iter().partition(|knob| knob.is_by_hand());
     let by_hand = by_hand.iter().map(|knob| knob.name()).collect::<Vec<_>>().join(", ");
-    let by_hand = if by_hand.is_empty() { by_hand } else { format!("; to change manually: {by_hand}") };
+    let by_hand = if by_hand.is_empty() { by_hand } else { format!(". Change manually: {by_hand}") };
     let here = count_noun(knobs.len() - standing(knobs, Stand::Absent).len(), "knob");
     let place = if seen.captured { "in this tree" } else { "here" };
     let says = match noisy.len() {

@@ -97,7 +97,7 @@ pub trait Layer {
     /// The layer's name.
     fn name(&self) -> LayerName;
 
-    /// Counts the primes of a range in this layer. This takes milliseconds to tenths of a second; the caller sleeps
+    /// Counts the primes in a range in this layer. This takes milliseconds to tenths of a second; the caller sleeps
     /// while the layer's thread works.
     ///
     /// # Errors

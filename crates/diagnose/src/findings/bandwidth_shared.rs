@@ -64,7 +64,7 @@ fn by_turns((m, loss): (&Measurement, Verdict)) -> Option<Finding> {
     let beside = m.detail.get(detail::ALONE_BYTES_PER_SECOND).map(|alone| alone * (1.0 - share));
     let at_times = beside.is_some_and(|beside| m.value() > beside * UNDISTURBED);
     let in_turns = text!(
-        "other tasks reduce triad's bandwidth ({stores} stores) by {lost}, in alternating runs with and without them",
+        "other tasks reduce triad bandwidth by {lost} ({stores} stores, alternating runs with and without them)",
         stores = stores.clone(),
         lost = lost.clone()
     );

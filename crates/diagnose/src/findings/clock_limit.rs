@@ -159,7 +159,7 @@ pub(super) fn find_limited(case: &Case) -> Option<Finding> {
     let cpus: CpuList = limits.iter().flat_map(|limit| limit.3.iter()).collect();
     let what = text!(
         "clock-limit-set",
-        "CPU {cpu} is limited to {limit} of {could_be}: {cause}",
+        "CPU {cpu} is limited to {limit} instead of {could_be}: {cause}",
         could_be = could_be.clone(),
         cause = cause.what
     );

@@ -24,7 +24,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let share = |factor: f64| (1.0 - 1.0 / factor) * cpus.len() as f64 / all.max(1) as f64;
     let loss = verdict(share((REMOTE.0 + REMOTE.1) / 2.0), (share(REMOTE.0), share(REMOTE.1)));
     let nodes: CpuList = empty.iter().map(|node| node.id).collect();
-    let what = text!("nodes without memory: {nodes}; their CPUs use only remote memory", nodes = &nodes);
+    let what = text!("the CPUs of nodes without memory ({nodes}) use only remote memory", nodes = &nodes);
     let finding = match machine.is_virtual() {
         true => RULE.report_fact(Severity::Note, what),
         false => RULE.report_model(loss, what),

@@ -39,7 +39,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     }
     let flaws: Vec<&str> = active.iter().map(|(flaw, _)| flaw.as_str()).collect();
     let what =
-        text!("a system call takes {call}; mitigations on its path: {flaws}", flaws = flaws.join(", "));
+        text!("a system call takes {call} (mitigations on its path: {flaws})", flaws = flaws.join(", "));
     let finding = RULE
         .report_model(cost_above(&call.summary, WITHOUT_NS), what)
         // Only programs that often call the kernel are affected, and mitigations are on for security.

@@ -10,7 +10,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let conditions = &case.record.conditions;
     let Some(after) = conditions.after.as_ref().filter(|_| case.record.import.is_none()) else {
         let events = conditions.before.throttled.filter(|events| *events > 0)?;
-        let what = text!("heat has throttled the CPU clock; events since boot: {events}");
+        let what = text!("heat has throttled the CPU clock (events since boot: {events})");
         let says = text!("thermal throttling events since boot: {events}");
         let lasted = describe_heat(&conditions.before.clock_holders);
         let section = if lasted.is_some() { "throttled timed" } else { RULE.name };
@@ -21,7 +21,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let times = after.throttled?.checked_sub(conditions.before.throttled?).filter(|times| *times > 0)?;
     let lasted = by_heat(case).map(|cause| cause.evidence);
     let section = if lasted.is_some() { "throttled timed" } else { RULE.name };
-    let what = text!("heat throttled the CPU clock; events during the run: {times}");
+    let what = text!("heat throttled the CPU clock (events during the run: {times})");
     let finding = RULE
         .report_fact_as(section, Severity::Warning, what)
         .cite(text!("thermal throttling events during the run: {times}"), "conditions.after.throttled")

@@ -28,12 +28,12 @@ pub(crate) fn not_reached(index: &RecordIndex) -> Vec<Text> {
         said.push(if is_cut("bandwidth") {
             text!(
                 "memory-bandwidth-interrupted",
-                "memory bandwidth not measured: the run was interrupted; use linespeed run bandwidth"
+                "memory bandwidth not measured, because the run was interrupted; use linespeed run bandwidth"
             )
         } else {
             text!(
                 "memory-bandwidth-not-reached",
-                "memory bandwidth not measured: the largest arrays, {size} in total, fit in the caches; use linespeed run bandwidth{full}",
+                "memory bandwidth not measured, because the largest arrays ({size} in total) fit in the caches; use linespeed run bandwidth{full}",
                 size = Value::Bytes(most))
         });
     }
@@ -52,19 +52,19 @@ pub(crate) fn not_reached(index: &RecordIndex) -> Vec<Text> {
                 let page = m.labels.word(Label::Page).and_then(|page| parse_bytes(page).ok());
                 text!(
                     "memory-latency-not-reached-on-small-pages",
-                    "memory latency on ordinary pages not measured: the largest working set, {size}, fits in the caches ({latency} on {page} \
-                     pages); use linespeed run latency{full}",
+                    "memory latency on ordinary pages not measured, because the largest working set ({size}) fits in the caches; it is {latency} \
+                     on {page} pages. Use linespeed run latency{full}",
                     latency = Value::Figure(memory.map_or(m.value(), |level| level.latency_ns), "ns"),
                     page = page.map_or(Value::from("other"), Value::Bytes)
                 )
             }
             None if is_cut("latency") => text!(
                 "memory-latency-interrupted",
-                "memory latency not measured: the run was interrupted; use linespeed run latency"
+                "memory latency not measured, because the run was interrupted; use linespeed run latency"
             ),
             None => text!(
                 "memory-latency-not-reached",
-                "memory latency not measured: the largest working set, {size}, fits in the caches; use linespeed run latency{full}"),
+                "memory latency not measured, because the largest working set ({size}) fits in the caches; use linespeed run latency{full}"),
         });
     }
     said

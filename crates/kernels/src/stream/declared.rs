@@ -120,7 +120,7 @@ impl Stream {
     }
 }
 
-/// The declaration of the loops listed in `loops`.
+/// Declares one of the loops listed in `loops`.
 pub(super) const fn declare(
     op: Op,
     stores: Stores,

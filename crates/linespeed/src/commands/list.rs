@@ -1,4 +1,4 @@
-//! `linespeed list`: available and unavailable measurements, with the reason and the duration of each.
+//! `linespeed list`: the measurements with their durations, and the reason if one is unavailable.
 
 use machine::Root;
 use measure::{Depth, MEASUREMENTS, Measure};

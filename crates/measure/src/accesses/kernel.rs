@@ -39,7 +39,7 @@ fn number(mut origin: Origin, sample: &Sample, mut code: impl FnMut(u64) -> Opti
 }
 
 /// The purpose of a sample in the kernel; `None` if unknown. `link` returns the name of a file that the sampled process
-/// has open; `code` returns its code at an address.
+/// has open; `code` returns the process's code at an address.
 pub(super) fn kind(
     site: &Site,
     sample: &Sample,

@@ -75,7 +75,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
         context.degrade_with_remedy(
             NAME,
             text!("the load covers only {size}, which fits in the caches"),
-            text!("linespeed run loaded-latency --full, or more memory"),
+            text!("use linespeed run loaded-latency --full, or free memory"),
         );
     }
     let index_of = |cpu: &u32| context.cpus.iter().position(|c| c == *cpu);

@@ -97,7 +97,7 @@ impl Running {
         Ok(Trial { way, seconds, times: seconds / outside })
     }
 
-    /// Counts the primes of a range.
+    /// Counts the primes in a range.
     pub(super) fn pass(&mut self, way: ExitWay, range: &Range<u64>) -> Result<Pass, Unavailable> {
         let (machine, mode) = (&mut self.machine, self.mode);
         let (counted, beside) = self.observer.observe(|| processor::count(machine, mode, way, range));

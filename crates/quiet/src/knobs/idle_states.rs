@@ -94,7 +94,7 @@ fn hold_off(knob: &Knob, context: &KnobContext, open: Vec<u32>, now: Text, limit
         Adjustment::ProcessSetting(ProcessSetting::DmaLatency(limit))
     } else {
         Adjustment::Manual(text!(
-            "this kernel has no per-CPU latency limit; for the duration of a command: linespeed quiet -- COMMAND"
+            "this kernel has no per-CPU latency limit; to limit latency while a command runs, use linespeed quiet -- COMMAND"
         ))
     };
     Ok(Some(Inspection::noisy(now, "disabled", adjustment)))

@@ -22,7 +22,7 @@ pub(super) fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
             // cannot prevent this.
             Some(Inspection::absent(text!(
                 "quiet-smt-no-siblings",
-                "no core has two siblings: no SMT, disabled in the firmware, or hidden by a hypervisor"
+                "no core has two siblings: SMT is absent, disabled in the firmware, or hidden by a hypervisor"
             )))
         } else {
             Some(Inspection::steady(text!("no core has two siblings")))

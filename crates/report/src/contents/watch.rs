@@ -84,7 +84,7 @@ fn describe_stretches(record: &Record, watch: &Watch, stretches: &[Stretch]) -> 
         let busiest = interval.processes.first().map(|one| {
             let seconds = interval.processes_seconds.unwrap_or(interval.seconds).max(1e-9);
             let share = percent(one.cpu / seconds);
-            format!("Most CPU time: {} (pid {}) {share} of a CPU", cut(&one.name, NAME), one.pid)
+            format!("Most CPU time: {} (pid {}), {share} of a CPU", cut(&one.name, NAME), one.pid)
         });
         Item {
             heads: vec![describe_stretch(record, watch, stretch)],

@@ -253,7 +253,7 @@ impl Seen {
         let Some(median) = of.at(0.5) else {
             if n > 0 {
                 let why =
-                    format!("{} of {n} wake-ups exceed the histogram, and so does the median", of.overflow);
+                    format!("{} of {n} wake-ups are beyond the histogram, and so is the median", of.overflow);
                 sink.withhold(metrics::WAKEUP_LATENCY, why, line.line());
             }
             return;

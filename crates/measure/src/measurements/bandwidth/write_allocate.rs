@@ -118,7 +118,7 @@ fn figure(place: Labels, rounds: &[Round], threads: usize) -> (Measurement, Opti
     let why = ambiguity(&m.summary, &by_copy).or_else(|| (of_alone > UNSATURATED).then(unsaturated));
     let unknown = why.map(|why| {
         m.doubt = Some(why.clone().into());
-        text!("write-allocate traffic inconclusive: {why}; memory controller counters are not used")
+        text!("write-allocate traffic inconclusive: {why} (memory controller counters not used)")
     });
     (m, unknown)
 }

@@ -15,7 +15,7 @@ const LEAST_WANTED: u64 = 64 << 20;
 const EMULATED_WANTED: u64 = 8 << 20;
 
 /// Maximum times on an emulated machine, s: for creating a column, for all samples of a latency cell, and for a
-/// bandwidth cell. Emulating 32 CPUs on two busy host CPUs took 1 to 10 % of these times.
+/// bandwidth cell. With 32 CPUs emulated on two busy host CPUs, these took 1 to 10 % of the maximum.
 const EMULATED_SECONDS: (f64, f64, f64) = (10.0, 0.5, 2.0);
 /// Maximum time for a time-per-element cell on an emulated machine, s.
 const EMULATED_ELEMENTS: f64 = 2.0;

@@ -73,7 +73,8 @@ fn head(mark: &str, name: &str) -> String {
     format!("{mark}{}", name.trim_start_matches(['#', '?']))
 }
 
-/// A few records: one column each, with the ratio to the baseline; for two records, and for recordings, with its interval and the verdict.
+/// A table of a few records, one column each, with the ratio to the baseline. With two records, and for recordings, the interval of the ratio
+/// and the verdict are added.
 fn few(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
     let others: Vec<usize> = (0..c.subjects.len()).filter(|index| *index != c.baseline).collect();
     let (watches, single) = (is_of_watches(c), others.len() == 1);
