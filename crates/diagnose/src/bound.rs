@@ -347,8 +347,9 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
     let others = causes.iter().take_while(|cause| cause.is_outside()).count();
     let mut causes = causes.into_iter();
     let mut first = causes.next()?;
-    // The cause may be among loads of an unknown level.
-    if [BoundBy::Cpu, BoundBy::OneThread].contains(&first.by) && core::is_hidden(&facts) {
+    // The cause may be among loads of an unknown level, except if the command's processes or threads do not overlap.
+    let computes = first.by == BoundBy::Cpu || first.says.code() == Some("bound-one-thread");
+    if computes && core::is_hidden(&facts) {
         first.by = BoundBy::Unknown;
     }
     let is_shown = |cause: &Cause| own(cause) >= SECOND || cause.is_outside();

@@ -73,7 +73,7 @@ pub fn like_line(line: &str, published: &[(String, Record)]) -> Result<Like, Tex
     let says = |name: &str| pattern(name).is_some_and(|words| words.is_match(line));
     let known = [("eight-sockets", 8), ("four-sockets", 4), ("two-sockets", 2)];
     let sockets = known.into_iter().find(|(name, _)| says(name)).map_or(1, |(_, sockets)| sockets);
-    let is_guest = says("guest") && !says("bare-metal");
+    let is_guest = says("virtual") || says("cloud") && !says("bare-metal");
     let mut machine = Machine::default();
     machine.processor.model_name = Some(line.to_owned());
     machine.virtualization.hypervisor = is_guest.then(|| "unknown".to_owned());

@@ -65,8 +65,11 @@ fn hypervisor(root: &Root, architecture: &str) -> Option<String> {
         }
         return by_firmware.filter(|found| found != "none").or_else(|| Some("unknown".to_owned()));
     }
-    // Clouds give the same name to guests and to bare metal; on Arm, only a kernel that started at EL2, below no hypervisor, has KVM.
-    by_firmware.map(|name| if name == "kvm" && root.exists("/dev/kvm") { "none".to_owned() } else { name })
+    // Clouds give the same name in the firmware to guests and to bare metal, which has no virtual devices. On Arm, only a kernel that started
+    // at EL2, below no hypervisor, has KVM.
+    let is_arm_host = architecture == "aarch64" && from_pci(root).is_none() && root.exists("/dev/kvm");
+    let is_host = is_arm_host && from_firmware(root) == Some("kvm");
+    by_firmware.map(|name| if is_host { "none".to_owned() } else { name })
 }
 
 /// The hypervisor from the names in virtual firmware; `none` on a physical machine.

@@ -116,11 +116,10 @@ pub(super) fn known(facts: &Facts) -> Option<Text> {
     facts.ipc().map(|ipc| computes(facts, ipc.value())).or_else(|| sampled::computes(facts))
 }
 
-/// Whether most user-mode samples wait for loads of an unknown level, and neither counters nor experiments show the cause.
+/// Whether most of the CPU time is spent waiting for loads of an unknown level, and neither counters nor experiments show the cause.
 pub(super) fn is_hidden(facts: &Facts) -> bool {
-    facts.ipc().is_none()
-        && facts.probes().is_empty()
-        && sampled::enough(facts).is_some_and(|sampled| sampled.hidden.share >= 0.5)
+    let is_known = facts.ipc().is_some() || !facts.probes().is_empty() || facts.user < facts.system;
+    !is_known && sampled::enough(facts).is_some_and(|sampled| sampled.hidden.share >= 0.5)
 }
 
 /// Compares instructions per cycle with those of the built-in workloads on this machine.

@@ -603,7 +603,7 @@ fn a_command_that_waits_for_memory_is_told_from_one_that_computes_by_samples() {
         let samples = format!(
             r#"{{"samples": 80, "undecoded": 2, "far": {{"count": 0, "share": 0.0, "low": 0.0, "high": {share}}}, "hidden": {{"count": {hidden}, "share": {share}, "low": {share}, "high": 1.0}}}}"#
         );
-        let by = bound(&one(&samples)).unwrap().by;
+        let by = bound(&with_thread(one(&samples), "own 7", 0.97)).unwrap().by;
         assert_eq!(by == BoundBy::Unknown, is_unknown, "{hidden}: {by:?}");
     }
 }

@@ -250,7 +250,7 @@ fn project_highest_clock(
     let evidence = vec![cite_datum(clock), cite_fact(figure(most, "Hz"), "machine.processor.max_hz")];
     let (states, gain) = ([now.into(), then.into()], most / clock.value);
     let [most, now] = [most, clock.value].map(|hz| Value::Figure(hz, "Hz"));
-    let says = text!("With the setting of {who}, the core clock is at most {most} (advertised) instead of {now}.");
+    let says = text!("At most {most} (advertised) instead of {now}, with the setting of {who}.");
     let what = what_if(setting, states, text!(CORE_CLOCK), gain, says);
     Some(WhatIf { at_most: true, evidence, ..what })
 }
@@ -267,7 +267,7 @@ fn project_huge_pages(this: &Known, known: &[Known]) -> Option<WhatIf> {
     let (states, gain) = ([now.into(), then.into()], small.value / huge.value);
     let evidence = vec![cite_datum(small), cite_datum(huge)];
     let [small, huge] = [small, huge].map(|latency| figure(latency.value, "ns"));
-    let says = text!("With the setting of {who}, a load from a large working set takes {huge} instead of {small} (measured here).");
+    let says = text!("Large working sets: {huge} instead of {small} (measured here), as on {who}.");
     let what = what_if(text!(HUGE_PAGES), states, text!(MEMORY_LATENCY), gain, says);
     Some(WhatIf { at_most: true, evidence, ..what })
 }

@@ -38,8 +38,8 @@ fn report(case: &Case, out: &OutOfRange) -> Option<Finding> {
     };
     let (value, of) = (*figure, quote_name(&typical.of));
     let what = match typical.of_bare_metal {
-        true => text!("atypical-beside-bare-metal", "{name} is {value} instead of a typical {ends} ({of}, bare metal)"),
-        false => text!("atypical", "{name} is {value} instead of a typical {ends} ({of})"),
+        true => text!("atypical-beside-bare-metal", "{name} is {value}; typical: {ends} ({of}, bare metal)"),
+        false => text!("atypical", "{name} is {value}; typical: {ends} ({of})"),
     };
     let mut finding = RULE.report_loss(loss, what);
     finding.resource = Some(resource.name.clone());

@@ -45,8 +45,15 @@ impl Setting<'_> {
     }
 }
 
-/// The reason why a CPU may run below `promised` Hz. The first that applies is returned: a cpufreq limit, a limit outside cpufreq, boost,
-/// the energy preference, the governor, the energy bias, the hypervisor, battery power, or a limit logged by the processor.
+/// Whether a policy always selects the lowest clock: the governor `powersave` does, except if the processor chooses its own clocks.
+pub(super) fn is_lowest(setting: &ClockSetting) -> bool {
+    let chooses = |driver: &str| matches!(driver, "intel_pstate" | "amd-pstate-epp");
+    setting.governor.as_deref() == Some("powersave")
+        && setting.driver.as_deref().is_some_and(|driver| !chooses(driver))
+}
+
+/// The reason why a CPU may run below `promised` Hz. The first that applies is returned: the lowest clock by the governor
+/// `powersave`, a cpufreq limit, a limit outside cpufreq, boost, the energy preference, the governor, the energy bias, the hypervisor, battery power, or a limit logged by the processor.
 pub(super) fn cause(case: &Case, cpu: u32, promised: f64) -> Cause {
     let snapshot = &case.record.conditions.before;
     let only = snapshot.clocks.len() == 1;
@@ -54,8 +61,11 @@ pub(super) fn cause(case: &Case, cpu: u32, promised: f64) -> Cause {
     let setting = settings.find(|(_, setting)| setting.cpus.contains(cpu));
     let setting = setting.map(|(at, setting)| Setting { at, setting, only });
     let by_setting = |find: fn(&Setting, f64) -> Option<Cause>| find(setting.as_ref()?, promised);
-    by_setting(limited)
-        .filter(|_| setting.as_ref().is_some_and(|one| clock_holders::is_set(case, one.setting)))
+    let of = |holds: &dyn Fn(&ClockSetting) -> bool| setting.as_ref().filter(|one| holds(one.setting));
+    // Other limits are above the lowest clock, so they do not explain it.
+    of(&is_lowest)
+        .and_then(|one| saving(one, promised))
+        .or_else(|| limited(of(&|one| clock_holders::is_set(case, one))?, promised))
         .or_else(|| clock_holders::cause(case, cpu, promised))
         .or_else(|| no_boost(snapshot))
         .or_else(|| by_setting(saving))

@@ -4,7 +4,7 @@
 use record::conditions::ClockSetting;
 use record::machine::Cpu;
 
-use super::clock_cause::cause;
+use super::clock_cause::{cause, is_lowest};
 use super::clock_holders::Cause;
 use super::prelude::*;
 use crate::cores;
@@ -107,13 +107,9 @@ fn are_equal_cores(case: &Case, highest: f64) -> bool {
         || may_be_equal && slow == 1 && fast > 3
 }
 
-/// The highest clock that a policy allows, Hz. The governor `powersave` selects the lowest clock, except if the processor chooses its own
-/// clocks.
+/// The highest clock that a policy allows, Hz.
 fn allowed_hz(setting: &ClockSetting) -> Option<u64> {
-    let chooses = |driver: &str| matches!(driver, "intel_pstate" | "amd-pstate-epp");
-    let is_lowest = setting.governor.as_deref() == Some("powersave")
-        && setting.driver.as_deref().is_some_and(|driver| !chooses(driver));
-    setting.min_hz.filter(|_| is_lowest).or(setting.max_hz)
+    setting.min_hz.filter(|_| is_lowest(setting)).or(setting.max_hz)
 }
 
 /// Clock limits below the advertised clock or below the limit of other CPUs, if no clock was measured.
@@ -230,6 +226,13 @@ mod tests {
         let by_governor = &found(&record, RULE)[0];
         assert_eq!(cause_of(by_governor), Some("clock-cause-governor"));
         assert!(by_governor.undo[0].to_string().starts_with("echo schedutil |"));
+
+        // Other limits do not explain the lowest clock.
+        let lowest = set(&mut record, "powersave", 2_500_000_000);
+        (lowest.min_hz, lowest.driver) = (Some(800_000_000), Some("acpi-cpufreq".to_owned()));
+        record.conditions.before.boost = Some(false);
+        assert_eq!(cause_of(&found(&record, RULE)[0]), Some("clock-cause-governor"));
+        record.conditions.before.boost = Some(true);
 
         set(&mut record, "powersave", 4_000_000_000).epp = Some("balance_power".to_owned());
         let by_preference = &found(&record, RULE)[0];

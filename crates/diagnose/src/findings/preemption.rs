@@ -45,7 +45,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let share = 1.0 - median / p99;
     let p99 = Value::Figure(p99, "ns");
     let what =
-        text!("1 % of real-time wake-ups take {p99} or longer (preemption model: {model})", p99 = p99.clone());
+        text!("1 % of real-time wake-ups take at least {p99} (preemption model: {model})", p99 = p99.clone());
     let median = Value::Figure(median, "ns");
     let finding = RULE
         .report_model(verdict(share, (share, share)), what)

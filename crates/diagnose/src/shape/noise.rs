@@ -117,7 +117,7 @@ pub(crate) fn explain(m: &Measurement, states: &[Option<ShapeState>]) -> Option<
     {
         return Some(text!(
             "noise-by-cores",
-            "{one} while its {cpus} CPUs were on {few} of {many} cores, {other} while they were on {many} ({share} of the samples)",
+            "{one} while its {cpus} CPUs were on {few} cores, {other} while they were on {many} ({share} of the samples)",
             one = figure(&one),
             cpus = cpus.len(),
             few = *few,

@@ -20,9 +20,7 @@ pub(super) fn report_missing_ipc(trial: &Run) -> Option<Coverage> {
 pub(super) fn report_left_behind(job: &Job, trial: &Run) -> Option<Coverage> {
     (!trial.left.is_empty()).then(|| {
         let names = trial.left.join(", ");
-        let reason = text!(
-            "the command exited before {names}: the measured time covers all processes"
-        );
+        let reason = text!("the command exited before {names}: the measured time covers all processes");
         Coverage::degraded(job.recipe.name.clone(), reason).with_remedy(text!("start it in the foreground"))
     })
 }

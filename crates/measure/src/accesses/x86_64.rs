@@ -20,9 +20,11 @@ const RDI: u8 = 7;
 /// Maximum length of an instruction.
 pub(super) const LONGEST: usize = 15;
 
-/// Registers that a function may change (System V ABI, AMD64, 3.2.1): RAX, RCX, RDX, RSI, RDI, R8 to R11.
+/// Registers that a function may change (System V ABI, AMD64, 3.2.1): RAX, RCX, RDX, RSI, RDI, R8 to R11, and all vector
+/// registers.
 pub(super) fn lost_in_calls() -> Registers {
-    [0, 1, 2, 6, 7, 8, 9, 10, 11].map(Registers::of).into_iter().collect::<Registers>().and(Registers::FLAGS)
+    let is_lost = |number: &u8| matches!(number, 0..=2 | 6..=11 | VECTORS..);
+    (0..64).filter(is_lost).map(Registers::of).collect::<Registers>().and(Registers::FLAGS)
 }
 
 thread_local! {
@@ -274,6 +276,8 @@ const MOVES: &[Mnemonic] = {
 fn operation(one: &iced_x86::Instruction) -> Option<Operation> {
     use Mnemonic as M;
     let nothing = Source::Constant(0);
+    // A mask may leave the first element unchanged; that of a gather is assumed to be loaded.
+    (!one.has_op_mask() || one.is_vsib()).then_some(())?;
     // The bytes of a source that count, and whether they are sign-extended.
     let of = match one.mnemonic() {
         M::Movsx | M::Movsxd => (8, true),
