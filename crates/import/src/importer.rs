@@ -10,7 +10,7 @@ use crate::archive;
 use crate::assemble::{Imported, assemble};
 use crate::clean::{self, Cleaned, Kind};
 use crate::error::{Clash, Error};
-use crate::limits::{LONGEST_TEXT, MOST_ENTRIES, MOST_ENTRIES_IN_ALL, MOST_MACHINES};
+use crate::limits::{LONGEST_COMMAND, LONGEST_TEXT, MOST_ENTRIES, MOST_ENTRIES_IN_ALL, MOST_MACHINES};
 use crate::line::{Line, continued, ends_open, quote};
 use crate::numbers::parse_decimal;
 use crate::prompts::{self, Mark};
@@ -34,9 +34,6 @@ const MOST_BLANK: u32 = 12;
 
 /// Longest line of only brackets.
 const LONGEST_BRACKETS: usize = 8;
-
-/// Longest command line joined from several lines.
-const LONGEST_COMMAND: usize = 16 << 10;
 
 /// An output that is being read.
 struct Open {
@@ -253,21 +250,18 @@ impl Importer {
 
     /// Whether a line is a table row that was read according to the user's description.
     fn mapped(&mut self, plain: Line, line: &Cleaned) -> bool {
-        let mut cells = line.cells.clone();
         if self.table_head.is_empty() {
-            self.table_head = cells;
+            self.table_head.clone_from(&line.cells);
             self.first_cell.clear();
             return false;
         }
-        // A row without a label continues the row above.
-        match cells.first_mut() {
-            Some(first) if first.is_empty() => first.clone_from(&self.first_cell),
-            first => self.first_cell = first.cloned().unwrap_or_default(),
+        if let Some(first) = line.cells.first().filter(|first| !first.is_empty()) {
+            self.first_cell.clone_from(first);
         }
         let tool = record::import::PUBLISHED_FIGURES;
         let mut taken = false;
         for table in &mut self.tables {
-            for cell in table.figures(&self.table_head, &cells, &self.heading) {
+            for cell in table.figures(&self.table_head, &line.cells, &self.first_cell, &self.heading) {
                 (taken, table.is_used) = (true, table.is_used || cell.figure.is_ok());
                 let section = self.sections.enter_named(cell.machine.as_deref());
                 let section = self.sections.get(section);

@@ -80,9 +80,7 @@ pub(crate) fn parse_number(text: &str) -> Option<(f64, &str)> {
     let (digits, rest) = text.split_at(end);
     // `37O0` and `1e308` are not the numbers 37 and 1 followed by a unit.
     let unit = rest.split(|c: char| !c.is_ascii_alphanumeric()).next()?;
-    if unit.bytes().any(|b| b.is_ascii_digit()) {
-        return None;
-    }
+    (!unit.bytes().any(|b| b.is_ascii_digit())).then_some(())?;
     let digits = digits.trim_end_matches(['.', ',']);
     let value = digits.replace(',', ".").parse().ok()?;
     Some((value, rest.trim_start()))

@@ -79,8 +79,9 @@ impl Table {
         Ok(table)
     }
 
-    /// The results in a row, each with its machine (if a key of the table is the machine), and the cells that cannot be read.
-    pub(crate) fn figures(&self, head: &[String], cells: &[String], heading: &str) -> Vec<Cell> {
+    /// The results in a row, each with its machine (if a key of the table is the machine), and the cells that cannot be read. `first` is
+    /// the first cell of the last row that has one.
+    pub(crate) fn figures(&self, head: &[String], cells: &[String], first: &str, heading: &str) -> Vec<Cell> {
         let mut figures = Vec::new();
         if cells.len() != head.len()
             || self.below.as_ref().is_some_and(|below| !heading.contains(below.as_str()))
@@ -89,26 +90,28 @@ impl Table {
         }
         let bare = |text: &str| text.replace(['"', '`', '*'], "").trim().to_owned();
         let column_of = |name: &str| head.iter().position(|column| !name.is_empty() && bare(column) == name);
-        let listed = |text: &str| text.matches('/').count();
-        for (at, (column, cell)) in
-            head.iter().zip(cells).enumerate().skip(usize::from(self.keys[0].is_some()))
-        {
-            let is_key = self.fixed.iter().any(|(_, value)| column_of(value) == Some(at));
+        // A row without a label continues the row above.
+        let label = |at: usize| bare(if at == 0 && cells[0].is_empty() { first } else { &cells[at] });
+        let labels = self.fixed.iter().filter_map(|(_, value)| column_of(value));
+        let labels: Vec<usize> = self.keys[0].iter().map(|_| 0).chain(labels).collect();
+        for (at, (column, cell)) in head.iter().zip(cells).enumerate() {
             let is_wanted = self.col.as_ref().is_none_or(|col| bare(column) == *col);
             let cell = bare(cell);
-            if is_key || !is_wanted || !cell.contains(|c: char| c.is_ascii_digit()) {
+            if labels.contains(&at) || !is_wanted || !cell.contains(|c: char| c.is_ascii_digit()) {
                 continue;
             }
-            let named = self.keys.iter().zip([bare(&cells[0]), bare(column), bare(heading)]);
+            let named = self.keys.iter().zip([label(0), bare(column), bare(heading)]);
             let named = named.filter_map(|(key, name)| Some((key.clone()?, name)));
-            let fixed = self.fixed.iter().map(|(key, value)| {
-                (key.clone(), column_of(value).map_or(value.clone(), |column| bare(&cells[column])))
-            });
+            let value_of = |value: &String| column_of(value).map_or(value.clone(), label);
+            let fixed = self.fixed.iter().map(|(key, value)| (key.clone(), value_of(value)));
             let (machine, keys): (Vec<_>, Vec<_>) = named.chain(fixed).partition(|(key, _)| key == MACHINE);
             let keys: String =
                 keys.iter().map(|(key, value)| format!(" {key}={}", shell_words::quote(value))).collect();
-            // A cell lists several results only if the row also lists what they belong to: `cpu0 / 16` and `1.15 / 1.12`.
-            let is_list = cells[..at].iter().any(|other| listed(other) == listed(&cell));
+            // A cell lists several results only if a label of the row also lists what they belong to: `cpu0 / 16` and `1.15 / 1.12`. The slash
+            // of `2.5 GB/s` divides no list.
+            let listed = |text: &str| text.matches('/').count();
+            let is_list = labels.iter().any(|at| listed(&label(*at)) == listed(&cell))
+                && cell.split('/').all(|part| self.figure(part, &keys).is_ok());
             let parts = cell.split(|c| c == '/' && is_list);
             let all = parts.map(|part| self.figure(part, &keys)).collect::<Result<Vec<_>, _>>();
             let figure = all.and_then(|mut all| {

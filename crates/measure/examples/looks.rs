@@ -9,7 +9,7 @@ fn main() -> Result<(), Error> {
     let machine = machine::inspect(&machine::Root::live()).machine;
     let mut looker = Looker::new(&machine, &machine.allowed_cpus()).ok_or(Error::other("one CPU"))?;
     let mut print = || {
-        let look = os::with_fifo(1, || looker.look(false));
+        let look = os::with_fifo(1, |_| looker.look(false));
         let mut out = std::io::stdout().lock();
         writeln!(out, "{}", serde_json::to_string(&look)?)?;
         out.flush()

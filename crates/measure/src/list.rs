@@ -25,10 +25,8 @@ pub fn find(name: &str) -> Option<&'static Measure> {
 /// The linespeed measurements that produced a record's results.
 pub fn measured_by(record: &Record) -> Vec<&'static str> {
     let has = |metric: &Metric| record.measurements_of(*metric).next().is_some();
-    let all = MEASUREMENTS.iter();
-    all.filter(|measurement| measurement.metrics.iter().any(has))
-        .map(|measurement| measurement.name)
-        .collect()
+    let made = MEASUREMENTS.iter().filter(|measurement| measurement.metrics.iter().any(has));
+    made.map(|measurement| measurement.name).collect()
 }
 
 /// Whether this measurement is possible on a record's machine: `numa` needs several nodes.
@@ -86,7 +84,7 @@ pub fn run(
         .map(|m| m.budget(machine, cpus, depth_of(m, chosen, machine, cpus, depth)).seconds)
         .sum();
     context.looker = Looker::new(machine, cpus);
-    context.looker.iter_mut().for_each(|looker| looker.plan(seconds));
+    context.looker.iter_mut().for_each(|looker| looker.plan(seconds, chosen.len() == 1));
     if context.looker.is_none() {
         context.coverage.push(Coverage::impossible("placement", text!("placement checks need two CPUs")));
     }
@@ -118,8 +116,7 @@ pub fn run(
         context.depth = depth_of(measurement, chosen, machine, cpus, depth);
         let seconds = measurement.budget(machine, cpus, context.depth).seconds;
         if seconds == 0.0 {
-            let why = text!("not in a quick run");
-            context.coverage.push(Coverage::skipped(name, why));
+            context.coverage.push(Coverage::skipped(name, text!("not in a quick run")));
             continue;
         }
         if !measurement.uses_arrays {
@@ -144,10 +141,7 @@ pub fn run(
     }
     context.look(false);
     doubt_unsteady_clock(&mut context);
-    if context.looker.as_ref().is_some_and(Looker::is_empty) {
-        let why = text!("no placement check: the run was too short, or other processes ran on all CPUs");
-        context.coverage.push(Coverage::skipped("placement", why));
-    }
+    context.coverage.extend(context.looker.as_ref().and_then(Looker::report));
     let looks = context.looker.take().and_then(Looker::into_looks);
     let long_gaps = context.long_gaps;
     Results { looks, long_gaps, measurements: context.measurements, coverage: context.coverage, interrupted }
@@ -176,8 +170,7 @@ fn doubt_unsteady_clock(context: &mut Context) {
         if !own || m.doubt.is_some() || m.labels.count(Label::Cpu) != lead.map(u64::from) {
             continue;
         }
-        let range = CLOCK_RANGE;
-        if high > m.value() * (1.0 + range) || low < m.value() * (1.0 - range) {
+        if high > m.value() * (1.0 + CLOCK_RANGE) || low < m.value() * (1.0 - CLOCK_RANGE) {
             m.doubt = Some(Doubt::too_noisy(text!(
                 "the same CPU later ran at {low} to {high}",
                 low = Value::Figure(low, "Hz"),

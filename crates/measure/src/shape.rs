@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use os::mapping::{Mapping, Page, base_page};
 use record::shape::{Contended, Look, Looks};
-use record::{CpuList, Handover, Machine, Summary, significant};
+use record::{Coverage, CpuList, Handover, Machine, Summary, significant, text};
 
 use crate::measurements::core_to_core::mailbox::ping_pong;
 use crate::thread_group::{self, Member};
@@ -90,6 +90,12 @@ pub struct Looker {
     last: Option<Instant>,
     /// The planned duration of the run.
     planned: Duration,
+    /// Whether the run consists of a single measurement.
+    pub(crate) is_alone: bool,
+    /// The number of online CPUs of the machine; the maximum if unknown.
+    online: u32,
+    /// Whether a due check was omitted because other processes ran on all CPUs.
+    is_crowded: bool,
     rounds: Vec<Round>,
     /// The index of each pair, which applies both to the pairs of the placement checks and to `lines`.
     at: BTreeMap<(usize, usize), usize>,
@@ -101,14 +107,12 @@ pub struct Looker {
     looks: Looks,
     /// Whether other processes must not be disturbed.
     is_beside: bool,
-    /// Whether placement checks run before other processes, which requires permission.
-    runs_first: bool,
 }
 
 impl Looker {
     /// For use while other processes run: checks rarely, only while the CPUs are idle, and spins briefly.
     pub fn beside(machine: &Machine, cpus: &CpuList) -> Option<Self> {
-        Some(Self { is_beside: true, runs_first: false, ..Self::new(machine, cpus)? })
+        Some(Self { is_beside: true, ..Self::new(machine, cpus)? })
     }
 
     /// Prepares placement checks of these CPUs; `None` if there is only one.
@@ -126,9 +130,8 @@ impl Looker {
             pairs.into_iter().enumerate().map(|(at, pair)| (pair, at)).collect();
         let core: Vec<Option<u32>> =
             cpus.iter().map(|cpu| machine.cpu(*cpu).and_then(|cpu| cpu.core)).collect();
-        let core = &core;
-        let later = |a: usize| (a + 1..core.len()).filter(move |b| core[a].is_some() && core[a] == core[*b]);
-        let siblings = (0..cpus.len()).flat_map(|a| later(a).map(move |b| (a, b))).collect();
+        let every = (0..core.len()).flat_map(|a| (a + 1..core.len()).map(move |b| (a, b)));
+        let siblings = every.filter(|(a, b)| core[*a].is_some() && core[*a] == core[*b]).collect();
         let pairs = (most < all).then(|| at.keys().map(|(a, b)| (*a as u32, *b as u32)).collect());
         let lines = std::iter::repeat_with(Line::default).take(at.len()).collect();
         Some(Self {
@@ -136,6 +139,9 @@ impl Looker {
             spent: Duration::ZERO,
             last: None,
             planned: Duration::ZERO,
+            is_alone: false,
+            online: machine.counts.cpus_online.unwrap_or(u32::MAX),
+            is_crowded: false,
             rounds,
             at,
             lines,
@@ -143,7 +149,6 @@ impl Looker {
             siblings,
             looks: Looks { cpus, pairs, looks: Vec::new() },
             is_beside: false,
-            runs_first: machine.limits.rt_priority > Some(0),
         })
     }
 
@@ -163,7 +168,7 @@ impl Looker {
     }
 
     fn keep_look(&mut self, busy: bool) {
-        let look = if self.runs_first { os::with_fifo(1, || self.look(busy)) } else { self.look(busy) };
+        let look = if self.is_beside { self.look(busy) } else { os::with_fifo(1, |_| self.look(busy)) };
         self.spent += Duration::from_secs_f64(look.took_ms / 1e3);
         self.last = Some(Instant::now());
         self.looks.looks.push(look);
@@ -174,21 +179,33 @@ impl Looker {
         thread_group::run_after(LEAD + LEAD_EACH * cpus.len() as u32, cpus, work)
     }
 
-    /// Whether other processes would interrupt a placement check: they run on all CPUs.
-    fn is_crowded(&self) -> bool {
+    /// Whether other processes would interrupt a placement check: they run on all CPUs of the machine, and the check does not run first.
+    fn would_be_interrupted(&self) -> bool {
         let loads = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-        let running = os::procfs::running(&loads).unwrap_or(0) as usize;
-        !self.runs_first && running > self.looks.cpus.len()
+        !os::with_fifo(1, |is_first| is_first) && os::procfs::running(&loads) > Some(self.online)
     }
 
-    /// Adds to the planned duration of the run, which begins with a placement check.
-    pub fn plan(&mut self, seconds: f64) {
+    /// Adds to the planned duration of the run, which begins with a placement check. `is_alone`: whether the run consists of a single
+    /// measurement.
+    pub fn plan(&mut self, seconds: f64, is_alone: bool) {
+        self.is_alone = is_alone;
         self.planned += Duration::from_secs_f64(seconds.clamp(0.0, 1e6));
     }
 
     /// The placement checks, if there were any.
     pub fn into_looks(self) -> Option<Looks> {
         Some(self.looks).filter(|looks| !looks.looks.is_empty())
+    }
+
+    /// The coverage entry if the checks show no placement.
+    pub(crate) fn report(&self) -> Option<Coverage> {
+        let is_conclusive = |look: &Look| !look.interrupted && self.looks.is_answered(look);
+        let why = match self.is_crowded {
+            _ if !self.is_empty() => text!("CPUs did not run at the same time in any placement check"),
+            true => text!("no placement check: other processes ran on all CPUs"),
+            false => text!("no placement check: the run was too short"),
+        };
+        (!self.looks.looks.iter().any(is_conclusive)).then(|| Coverage::skipped("placement", why))
     }
 
     /// The number of placement checks.
@@ -205,13 +222,15 @@ impl Looker {
     pub fn look_when_due(&mut self, busy: bool) {
         let elapsed = self.began.elapsed();
         let (next, of) = match self.len() as u32 {
-            // On an idle machine, a placement check takes a third of its maximum.
+            // On an idle machine, a placement check takes about half of its maximum.
             0 => (longest(self.looks.cpus.len()) / 2, elapsed.max(self.planned)),
             n => (self.spent / n, elapsed),
         };
         let is_due = self.last.is_none_or(|last| last.elapsed() >= APART)
             && (self.spent + next).as_secs_f64() <= MOST_COST * of.as_secs_f64();
-        if is_due && !self.is_crowded() {
+        let is_crowded = is_due && self.would_be_interrupted();
+        self.is_crowded |= is_crowded;
+        if is_due && !is_crowded {
             self.keep_look(busy);
         }
     }
@@ -219,12 +238,9 @@ impl Looker {
     /// Runs a placement check now, during which all CPUs spin.
     pub fn look(&mut self, busy: bool) -> Look {
         let began = Instant::now();
-        let mut look = Look {
-            at_seconds: significant(began.duration_since(self.began).as_secs_f64(), 5),
-            busy,
-            line_ns: vec![None; self.lines.len()],
-            ..Look::default()
-        };
+        let at_seconds = significant(began.duration_since(self.began).as_secs_f64(), 5);
+        let line_ns = vec![None; self.lines.len()];
+        let mut look = Look { at_seconds, busy, line_ns, ..Look::default() };
         let page = self.page.as_ref().map(|page| page.start() as usize);
         self.meet(&self.rounds, page, &mut look);
         look.interrupted = !self.looks.is_answered(&look);
@@ -327,44 +343,44 @@ impl Looker {
         rounds
     }
 
-    /// Tests pairs that may share a core. If a near pair could not be tested, the check is interrupted.
+    /// Tests pairs that may share a core.
     fn contend(&self, look: &mut Look) {
         let few = self.lines.len() <= FEW_PAIRS && !self.is_beside;
-        let near = self.near(look);
-        let mut asked = if few { self.at.keys().copied().collect() } else { near.clone() };
+        let mut asked = if few { self.at.keys().copied().collect() } else { self.near(look) };
         // Siblings in Linux's topology are also tested occasionally.
         if self.len().is_multiple_of(4) {
             let known: BTreeSet<(usize, usize)> = asked.iter().copied().collect();
             asked.extend(self.siblings.iter().filter(|pair| !known.contains(pair)));
         }
+        let mut tested = Vec::new();
         for _ in 0..MOST_BATCHES {
             let (batch, rest) = disjoint(asked);
             asked = rest;
-            if batch.is_empty() {
-                break;
-            }
-            let seen = self.contend_at_once(&batch);
-            let cpus = |(a, b): &(usize, usize)| (self.looks.cpus[*a], self.looks.cpus[*b]);
-            let is_lost = |pair: &&(usize, usize)| !seen.iter().any(|one| one.pair == cpus(pair));
-            look.interrupted |= batch.iter().filter(is_lost).any(|pair| near.contains(pair));
-            look.contended.extend(seen);
+            look.contended.extend(self.contend_at_once(&batch));
+            tested.extend(batch);
         }
+        look.interrupted = self.is_lost(look, &tested);
+    }
+
+    /// Whether the tests of these pairs were interrupted: most have no result, or a pair that is near regardless of the other pairs has none.
+    fn is_lost(&self, look: &Look, tested: &[(usize, usize)]) -> bool {
+        let cpus = |(a, b): &(usize, usize)| (self.looks.cpus[*a], self.looks.cpus[*b]);
+        let is_seen = |pair| look.contended.iter().any(|one| one.pair == cpus(pair));
+        let ns = |pair| self.at.get(pair).and_then(|at| look.line_ns[*at]).unwrap_or(f64::MAX);
+        let is_near_lost = tested.iter().any(|pair| ns(pair) < NEAR_NS && !is_seen(pair));
+        2 * look.contended.len() < tested.len() || is_near_lost
     }
 
     fn contend_at_once(&self, pairs: &[(usize, usize)]) -> Vec<Contended> {
         let cpus: Vec<u32> =
             pairs.iter().flat_map(|(a, b)| [self.looks.cpus[*a], self.looks.cpus[*b]]).collect();
         let rates = self.run(&cpus, compute_in_turns);
-        let ratio = |pair: &[Option<Option<(f64, f64)>>]| {
-            let [Some(Some(one)), Some(Some(other))] = pair else { return None };
-            Some((one.0 / one.1 + other.0 / other.1) / 2.0)
-        };
-        let slowdowns = rates.chunks(2).zip(cpus.chunks(2));
-        slowdowns
-            .filter_map(|(rates, cpus)| {
-                Some(Contended { pair: (cpus[0], cpus[1]), slowdown: significant(ratio(rates)?, 3) })
-            })
-            .collect()
+        let slowdowns = rates.chunks(2).zip(cpus.chunks(2)).filter_map(|(rates, cpus)| {
+            let [Some(Some(one)), Some(Some(other))] = rates else { return None };
+            let ratio = (one.0 / one.1 + other.0 / other.1) / 2.0;
+            Some(Contended { pair: (cpus[0], cpus[1]), slowdown: significant(ratio, 3) })
+        });
+        slowdowns.collect()
     }
 }
 
@@ -396,19 +412,17 @@ fn hand_over(line: &Line, begins: bool, limit: Instant) -> Option<f64> {
     let mut rounds = |rounds: u64| {
         // SAFETY: the line is aligned and outlives the group of threads; only the two sides of its pair access it,
         // atomically.
-        let (done, waited) = unsafe { ping_pong(Handover::Store, line.0.as_ptr(), value, rounds, enough) };
+        let (done, _) = unsafe { ping_pong(Handover::Store, line.0.as_ptr(), value, rounds, enough) };
         value += 2 * done;
-        (done == rounds, waited)
+        (done == rounds).then_some(())
     };
-    if !rounds(WARM_UP).0 {
-        return None;
-    }
+    rounds(WARM_UP)?;
     let mut least: Option<f64> = None;
     for _ in 0..BLOCKS {
         let from = Instant::now();
-        let (done, _) = rounds(ROUNDS);
+        let done = rounds(ROUNDS);
         let ns = ns_since(from) / (2 * ROUNDS) as f64;
-        if !done {
+        if done.is_none() {
             break;
         }
         least = Some(least.map_or(ns, |least| least.min(ns)));

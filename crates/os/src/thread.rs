@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use record::{Text, text};
 
@@ -34,8 +35,7 @@ pub(crate) fn read_usage(who: libc::c_int) -> Option<libc::rusage> {
 
 /// Involuntary and voluntary context switches of the calling thread until now; `None` if the kernel does not report them.
 pub fn switches() -> Option<(u64, u64)> {
-    let usage = read_usage(libc::RUSAGE_THREAD)?;
-    Some((usage.ru_nivcsw as u64, usage.ru_nvcsw as u64))
+    read_usage(libc::RUSAGE_THREAD).map(|usage| (usage.ru_nivcsw as u64, usage.ru_nvcsw as u64))
 }
 
 /// Minor page faults of the calling thread so far.
@@ -84,14 +84,18 @@ fn set_policy(policy: libc::c_int, priority: i32) -> io::Result<()> {
     check_result(unsafe { libc::sched_setscheduler(0, policy, &parameters) }.into()).map(drop)
 }
 
-/// Works under SCHED_FIFO, if permitted, as do the threads started by the work. Afterwards, the calling thread has its former policy.
-pub fn with_fifo<T>(priority: i32, work: impl FnOnce() -> T) -> T {
+/// Works under SCHED_FIFO, if permitted, as do the threads started by the work, which learns whether they run before ordinary threads.
+/// Afterwards, even if the work panics, the calling thread has its former policy. A policy with a priority or a flag stays, because it
+/// could not be restored.
+pub fn with_fifo<T>(priority: i32, work: impl FnOnce(bool) -> T) -> T {
     // SAFETY: the call takes a number and touches no memory; 0 is the calling thread.
     let before = unsafe { libc::sched_getscheduler(0) };
-    let is_set = ![libc::SCHED_FIFO, libc::SCHED_RR].contains(&before) && set_fifo(priority).is_ok();
-    let done = work();
+    let is_ordinary = [libc::SCHED_OTHER, libc::SCHED_BATCH, libc::SCHED_IDLE].contains(&before);
+    let is_set = is_ordinary && set_fifo(priority).is_ok();
+    let is_first = is_set || [libc::SCHED_FIFO, libc::SCHED_RR].contains(&before);
+    let done = catch_unwind(AssertUnwindSafe(|| work(is_first)));
     let _restored = is_set.then(|| set_policy(before, 0));
-    done
+    done.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 /// The remedy if SCHED_FIFO is refused. With CONFIG_RT_GROUP_SCHED, a new v1 cgroup has no real-time budget, and the
@@ -143,13 +147,30 @@ mod tests {
         // SAFETY: the call takes a number and touches no memory.
         let policy = || unsafe { libc::sched_getscheduler(0) };
         let before = policy();
-        let within =
-            with_fifo(1, || (policy(), std::thread::spawn(policy).join().unwrap(), with_fifo(2, policy)));
+        let within = with_fifo(1, |is_first| {
+            let inner = with_fifo(2, |still| (policy(), still));
+            (is_first, policy(), std::thread::spawn(policy).join().unwrap(), inner)
+        });
         // Without permission, the policy stays the same.
-        assert!(
-            within == (libc::SCHED_FIFO, libc::SCHED_FIFO, libc::SCHED_FIFO)
-                || within == (before, before, before)
-        );
+        let fifo = libc::SCHED_FIFO;
+        let is_known =
+            within == (true, fifo, fifo, (fifo, true)) || within == (false, before, before, (before, false));
+        assert!(is_known, "{within:?}");
         assert_eq!(policy(), before);
+        let ended = std::panic::catch_unwind(|| with_fifo(1, |_| panic!("expected by this test")));
+        assert!(ended.is_err());
+        assert_eq!(policy(), before);
+    }
+
+    #[test]
+    fn a_policy_that_could_not_be_restored_stays() {
+        let within = std::thread::spawn(|| {
+            // SAFETY: the call takes a number and touches no memory.
+            let policy = || unsafe { libc::sched_getscheduler(0) };
+            set_policy(libc::SCHED_OTHER | libc::SCHED_RESET_ON_FORK, 0).unwrap();
+            (with_fifo(1, |is_first| (is_first, policy())), policy())
+        });
+        let flagged = libc::SCHED_OTHER | libc::SCHED_RESET_ON_FORK;
+        assert_eq!(within.join().unwrap(), ((false, flagged), flagged));
     }
 }

@@ -167,9 +167,7 @@ fn project_devices(this: &Known, known: &[Known]) -> Option<WhatIf> {
     let now = device_speed(this.record)?;
     let rated = rated_speed(&this.record.machine);
     let then = rated.map_or(best, |rated| rated.min(best));
-    if then <= now {
-        return None;
-    }
+    (then > now).then_some(())?;
     let gain = f64::from(then) / f64::from(now);
     let mut says = match rated {
         Some(rated) => text!(RATED, rated = mt_s(rated), who, best = mt_s(best)),

@@ -42,9 +42,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         .filter(|m| m.labels.count(Label::Threads).is_some_and(|count| count >= threads))
         .max_by(|a, b| a.value().total_cmp(&b.value()))?;
     let share = best.value() / channels.bytes_per_second;
-    if share >= USUAL {
-        return None;
-    }
+    (share < USUAL).then_some(())?;
     let loss = costs(shortfall(&best.summary, channels.bytes_per_second))?;
     let could_be = Value::Figure(channels.bytes_per_second, "B/s");
     let what = text!(

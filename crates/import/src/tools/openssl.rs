@@ -29,9 +29,7 @@ const TALK: &str = "Doing |built on: |options:|compiler: |CPUINFO: |The 'numbers
 
 /// A row of rates: `aes-256 ige      89602.86k    97498.37k …`, with its name and bytes per second by column.
 fn row(text: &str) -> Option<(String, Vec<f64>)> {
-    if !text.contains('k') || !text.contains('.') {
-        return None;
-    }
+    (text.contains('k') && text.contains('.')).then_some(())?;
     let words: Vec<&str> = text.split_whitespace().take(MOST_SIZES + 12).collect();
     // The last rate of a manually cut line may lack its k.
     let rate = |word: &str| {

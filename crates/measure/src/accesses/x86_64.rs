@@ -55,7 +55,8 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Instruction> {
 fn of(one: &iced_x86::Instruction, uses: &InstructionInfo) -> Instruction {
     let (mut reads, mut sets) = (Registers::default(), Registers::default());
     for used in uses.used_registers() {
-        let register = number(used.register());
+        let part = part(used.register().full_register());
+        let register = part.map(|(number, _)| Registers::of(number)).unwrap_or_default();
         let access = used.access();
         reads = reads.and(if is_read(access) { register } else { Registers::default() });
         sets = sets.and(if is_written(access) { register } else { Registers::default() });
@@ -93,10 +94,6 @@ fn is_written(access: OpAccess) -> bool {
 fn general(register: Register) -> Option<u8> {
     let full = register.full_register();
     full.is_gpr64().then(|| full.number() as u8)
-}
-
-fn number(register: Register) -> Registers {
-    part(register.full_register()).map(|(number, _)| Registers::of(number)).unwrap_or_default()
 }
 
 /// The memory that an instruction accesses, if any.

@@ -7,8 +7,8 @@ pub(crate) mod pages;
 pub(crate) mod pairs;
 pub(crate) mod topology_class;
 
-use std::collections::{BTreeMap, VecDeque};
-use std::time::Duration;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::{Duration, Instant};
 
 use record::{
     Coverage, CpuList, Label, Labels, Machine, Measurement, SampleMark, Summary, Text, detail, metrics, text,
@@ -22,7 +22,7 @@ use crate::reasons::{
     ALLOW_MBIND, FREE_MEMORY, LEAVE_OUT, MORE_CPUS, MORE_MEMORY, NEEDS_TWO_CPUS, NOT_PINNED,
 };
 use crate::repeat::{judged, mark_samples};
-use crate::shape::{APART, Looker};
+use crate::shape::APART;
 use driver::{Driver, Failed, Figures, Least, Terms};
 use mailbox::LINES;
 use mailbox::Mailbox;
@@ -59,7 +59,7 @@ const EMULATED_LIMIT: f64 = 100.0;
 /// pairs, if there is time.
 const TURNS: u32 = 8;
 
-/// If a run measures nothing else, up to this many pairs are measured this many times, with a placement check before each pass: vCPUs move
+/// If a run measures nothing else, up to this many pairs are measured at most this many times, with a placement check before each pass: vCPUs move
 /// about once per second.
 const MOST_REPEATED: usize = 500;
 const PASSES: usize = 6;
@@ -103,17 +103,25 @@ pub(crate) const CORE_TO_CORE: Measure = Measure {
 fn run(context: &mut Context) -> Result<(), Halt> {
     let most = most_pairs(context.cpus.len(), context.depth);
     let plan = pairs::plan(context.machine, &context.cpus, most);
-    // Before a longer run, a placement check was made.
-    let is_alone = context.looker.as_ref().is_some_and(Looker::is_empty);
+    let is_alone = context.looker.as_ref().is_some_and(|looker| looker.is_alone);
     let repeats = is_alone && plan.pairs.len() <= MOST_REPEATED && !is_emulated(context.machine);
-    context.looker.iter_mut().filter(|_| is_alone).for_each(|looker| looker.plan(SPAN));
+    context.looker.iter_mut().filter(|_| repeats).for_each(|looker| looker.plan(SPAN, true));
+    let until = Instant::now() + Duration::from_secs_f64(context.seconds_left() + SPAN);
+    context.look(false);
     let mut done = Done::default();
-    for pass in 0..if repeats { PASSES } else { 1 } {
-        if pass > 0 {
-            std::thread::sleep(APART);
+    measure_pairs(context, &plan, &mut done)?;
+    done.until = Some(until);
+    for _ in 1..if repeats && context.next_look() > 0 { PASSES } else { 1 } {
+        if done.lost || done.out_of_time || context.check().is_err() || Instant::now() >= until {
+            break;
         }
+        std::thread::sleep(APART);
+        let looks = context.next_look();
         context.look(false);
-        done = measure_pairs(context, &plan, pass)?;
+        // Without a new placement check, a pass shows nothing new.
+        if context.next_look() > looks && measure_pairs(context, &plan, &mut done).is_err() {
+            break;
+        }
     }
     done.report(context, &plan)
 }
@@ -128,24 +136,24 @@ fn joined(mut all: Measurement, more: Measurement) -> Measurement {
     Measurement { summary, doubt: None, ..all }.with_looks(looks)
 }
 
-/// Measures each pair once.
-fn measure_pairs(context: &mut Context, plan: &Plan, pass: usize) -> Result<Done, Halt> {
+/// Measures each pair once more.
+fn measure_pairs(context: &mut Context, plan: &Plan, done: &mut Done) -> Result<(), Halt> {
     let hypervisor = context.machine.is_virtual();
     let mailbox = &Mailbox::default();
     let terms = choose_terms(context, plan.pairs.len());
     // The pages are kept until the partner has ended, because a lost partner could still access its line.
     let mut pools = BTreeMap::new();
     let pages = &mut pools;
-    let done = std::thread::scope(|scope| {
+    let ended = std::thread::scope(|scope| {
         let thread = |name: &str| std::thread::Builder::new().name(format!("linespeed/{name}"));
         let partner = thread("partner").spawn_scoped(scope, || mailbox.run_partner()).is_ok();
         // The driver is always dropped at the end, which ends the partner.
         let mut driver = Driver::new(mailbox, hypervisor, terms.limit);
-        let drive = move || partner.then(|| measure_all(context, (plan, pass), terms, pages, &mut driver));
+        let drive = move || partner.then(|| measure_all(context, plan, terms, pages, &mut driver, done));
         let driver = thread("driver").spawn_scoped(scope, drive).ok();
         driver.and_then(|driver| driver.join().ok().flatten())
     });
-    Ok(done.ok_or_else(|| text!("its threads could not be started"))?)
+    Ok(ended.ok_or_else(|| text!("its threads could not be started"))?)
 }
 
 /// The measuring time for each of this many pairs.
@@ -162,14 +170,17 @@ fn choose_terms(context: &Context, pairs: usize) -> Terms {
     }
 }
 
-/// The results of the pairs.
+/// The results of the pairs, over all passes.
 #[derive(Default)]
 struct Done {
-    pass: usize,
-    measured: usize,
+    /// The deadline of further passes; `None` in the first pass.
+    until: Option<Instant>,
+    measured: BTreeSet<(u32, u32)>,
     unpinned: CpuList,
-    unanswered: usize,
-    misplaced: usize,
+    /// The pairs that did not run at the same time in some attempt.
+    unanswered: BTreeSet<(u32, u32)>,
+    /// The cells, by pair, home and method, and whether their page was on its node in some pass.
+    cells: BTreeMap<(u32, u32, Option<u32>, &'static str), bool>,
     out_of_time: bool,
     lost: bool,
     no_memory: Option<String>,
@@ -188,12 +199,12 @@ fn find_homes(machine: &Machine, pair: &Pair, memory: &CpuList) -> Vec<Option<u3
 
 fn measure_all(
     context: &mut Context,
-    (plan, pass): (&Plan, usize),
+    plan: &Plan,
     terms: Terms,
     pools: &mut BTreeMap<Option<u32>, Pages>,
     driver: &mut Driver,
-) -> Done {
-    let mut done = Done { pass, ..Done::default() };
+    done: &mut Done,
+) {
     let memory = memory_nodes(context.machine);
     if let Some(first) = plan.pairs.first() {
         let limit = Duration::from_secs_f64(START_SECONDS * 0.8);
@@ -204,19 +215,17 @@ fn measure_all(
         if done.lost || context.check().is_err() {
             break;
         }
-        if context.out_of_time() && done.measured > 0 && pass == 0 {
-            let once = waiting.iter().filter(|(_, turn)| *turn == 1).count() + usize::from(turn == 1);
-            done.out_of_time = once > 0;
-            done.unanswered += waiting.len() + 1 - once;
+        let is_first_over = || context.out_of_time() && !done.measured.is_empty();
+        if done.until.map_or_else(is_first_over, |until| Instant::now() >= until) {
+            // Repeated attempts follow after all first attempts.
+            done.out_of_time = done.until.is_none() && turn == 1;
             break;
         }
         let wanted = find_homes(context.machine, pair, &memory);
         for home in &wanted {
             if !pools.contains_key(home) {
-                match Pages::new(*home) {
-                    Ok(pages) => drop(pools.insert(*home, pages)),
-                    Err(error) => done.no_memory = Some(error.to_string()),
-                }
+                let made = Pages::new(*home).map(|pages| pools.insert(*home, pages));
+                done.no_memory = made.err().map(|error| error.to_string()).or(done.no_memory.take());
             }
         }
         let mut of_pair: Vec<&mut Pages> =
@@ -229,22 +238,23 @@ fn measure_all(
         }
         match driver.pair(pair.from, pair.to, &mut of_pair, terms) {
             Ok(all) => {
-                done.measured += usize::from(!all.is_empty());
                 for figures in all {
-                    push(context, &mut done, pair, figures);
+                    done.measured.insert((pair.from, pair.to));
+                    push(context, done, pair, figures);
                 }
             }
             Err(Failed::Pin(cpu)) => done.unpinned.insert(cpu),
-            Err(Failed::NoAnswer) if turn < TURNS => waiting.push_back((pair, turn + 1)),
-            Err(Failed::NoAnswer) => done.unanswered += 1,
+            Err(Failed::NoAnswer) => {
+                done.unanswered.insert((pair.from, pair.to));
+                waiting.extend((turn < TURNS).then_some((pair, turn + 1)));
+            }
             Err(Failed::Lost) => done.lost = true,
             Err(Failed::Memory(why)) => done.no_memory = Some(why),
         }
-        if done.measured.is_multiple_of(64) {
-            context.advance(done.measured as f64 / plan.pairs.len() as f64);
+        if done.measured.len().is_multiple_of(64) {
+            context.advance(done.measured.len() as f64 / plan.pairs.len() as f64);
         }
     }
-    done
 }
 
 /// Adds one cell of one method's matrix, unless its page is on a different node.
@@ -252,19 +262,15 @@ fn push(context: &mut Context, done: &mut Done, pair: &Pair, figures: Figures) {
     let lies_on = figures.lies_on;
     // If no node was requested, any placement is correct.
     let bound = done.unbound.is_none() && figures.home.is_some();
-    let home = match (&lies_on, bound) {
-        (Ok(node), true) if Some(*node) != figures.home => {
-            done.misplaced += 1;
-            return;
-        }
-        (Ok(node), _) => Some(*node),
-        (Err(why), _) => {
-            if context.machine.nodes.len() > 1 {
-                done.unproven = Some(why.clone());
-            }
-            figures.home
-        }
-    };
+    let is_misplaced = bound && lies_on.as_ref().is_ok_and(|node| Some(*node) != figures.home);
+    let cell = (pair.from, pair.to, figures.home, figures.handover.word());
+    *done.cells.entry(cell).or_default() |= !is_misplaced;
+    if is_misplaced {
+        return;
+    }
+    let home = lies_on.as_ref().map_or(figures.home, |node| Some(*node));
+    done.unproven =
+        lies_on.as_ref().err().filter(|_| context.machine.nodes.len() > 1).cloned().or(done.unproven.take());
     let place = Labels::new()
         .with_label(Label::From, pair.from)
         .with_label(Label::To, pair.to)
@@ -281,7 +287,8 @@ fn push(context: &mut Context, done: &mut Done, pair: &Pair, figures: Figures) {
     // The result is valid for the placement found before the matrix was measured: a pair takes only a millisecond, and there are no
     // placement checks between pairs.
     let m = Measurement { marks: mark_samples(figures.marks), ..m }.with_looks(vec![context.next_look()]);
-    let is_same = |one: &Measurement| done.pass > 0 && one.metric == m.metric && one.labels == m.labels;
+    let is_same =
+        |one: &Measurement| done.until.is_some() && one.metric == m.metric && one.labels == m.labels;
     let earlier = context.measurements.iter().position(is_same).map(|at| context.measurements.remove(at));
     let all = earlier.into_iter().fold(m, |more, all| joined(all, more));
     context.push(judged(all, TARGET));
@@ -292,7 +299,7 @@ impl Done {
     fn report(self, context: &mut Context, plan: &Plan) -> Result<(), Halt> {
         context.check()?;
         let whole = context.at_more_length(NAME);
-        if self.measured == 0 {
+        if self.measured.is_empty() {
             return Err(match (self.no_memory, self.unpinned.iter().next()) {
                 (Some(why), _) => text!("no memory for a cache line: {why}").into(),
                 (_, Some(cpu)) => text!("threads cannot be pinned to CPU {cpu} or its partners").into(),
@@ -308,7 +315,9 @@ impl Done {
                 _ => context.degrade_with_remedy(NAME, why, whole.clone()),
             }
         }
-        let (measured, all, cells) = (self.measured, n, self.misplaced);
+        let (measured, all) = (self.measured.len(), n);
+        let cells = self.cells.values().filter(|is_placed| !**is_placed).count();
+        let unanswered = self.unanswered.difference(&self.measured).count();
         let mut degrade = |so: bool, why: Text, remedy: Text| {
             if so {
                 context.degrade_with_remedy(NAME, why, remedy);
@@ -317,25 +326,22 @@ impl Done {
         let when = format!("after {measured} of {n} pairs");
         degrade(self.out_of_time, text!(Coverage::TIME_ENDED, when), whole.into());
         let why = text!("ended after {measured} of {all} pairs: a thread got no CPU time");
-        degrade(self.lost, why, text!("stop real-time tasks on that CPU"));
-        let pairs = format!("{} of {n} pairs", self.unanswered);
+        degrade(self.lost && measured < all, why, text!("stop real-time tasks on that CPU"));
+        let pairs = format!("{unanswered} of {n} pairs");
         let remedy = text!("stop other processes, or measure again");
-        degrade(self.unanswered > 0, text!(Coverage::PAIRS_NOT_AT_ONCE, pairs), remedy);
-        let unpinned = !self.unpinned.is_empty();
-        degrade(unpinned, text!(NOT_PINNED, cpus = self.unpinned), LEAVE_OUT.into());
+        degrade(unanswered > 0, text!(Coverage::PAIRS_NOT_AT_ONCE, pairs), remedy);
+        degrade(!self.unpinned.is_empty(), text!(NOT_PINNED, cpus = self.unpinned), LEAVE_OUT.into());
         let why = text!("{cells} cells were discarded because their page was on another node");
         degrade(cells > 0, why, FREE_MEMORY.into());
         if let Some(why) = self.no_memory {
-            let why = text!("no memory for some cache lines: {why}");
-            degrade(true, why, MORE_MEMORY.into());
+            degrade(true, text!("no memory for some cache lines: {why}"), MORE_MEMORY.into());
         }
         if let Some(why) = self.unbound.filter(|_| several_nodes) {
             let why = text!("mbind failed ({why}): cache lines are on the node of first touch");
             degrade(true, why, ALLOW_MBIND.into());
         }
         if let Some(why) = self.unproven {
-            let why = text!("the cache lines' node is not verified: {why}");
-            context.degrade(NAME, why);
+            context.degrade(NAME, text!("the cache lines' node is not verified: {why}"));
         }
         Ok(())
     }
@@ -406,6 +412,31 @@ mod tests {
         assert_eq!(all.looks, [1, 1, 2, 2, 2, 3, 3]);
         assert_eq!(all.marks.iter().map(|mark| mark.sample).collect::<Vec<_>>(), [1, 3, 6]);
         assert_eq!((all.summary.n, all.summary.median, all.summary.min), (7, 50.0, 7.0));
+    }
+
+    #[test]
+    fn a_pair_is_missing_only_if_no_pass_measured_it() {
+        let (machine, snapshot, stop) = (made(2, 1, 4, 1, 4), Snapshot::default(), Stop::new());
+        let cpus: CpuList = (0..3).collect();
+        let plan = pairs::plan(&machine, &cpus, 3);
+        let coverage = |unanswered: &[(u32, u32)], cells: &[(u32, bool)]| {
+            let mut silent = Silent;
+            let mut context =
+                Context::new(&machine, &snapshot, Depth::Named, cpus.clone(), &stop, &mut silent);
+            let done = Done {
+                measured: [(0, 1), (0, 2)].into(),
+                unanswered: unanswered.iter().copied().collect(),
+                cells: cells.iter().map(|(to, is_placed)| ((0, *to, Some(0), "cas"), *is_placed)).collect(),
+                ..Done::default()
+            };
+            assert!(done.report(&mut context, &plan).is_ok());
+            context.coverage
+        };
+        assert_eq!(coverage(&[(0, 1), (0, 2)], &[(1, true), (2, true)]), []);
+        let missing = coverage(&[(0, 1), (1, 2)], &[(1, true)]);
+        assert!(missing.len() == 1 && missing[0].is_for(&Coverage::PAIRS_NOT_AT_ONCE), "{missing:?}");
+        assert!(missing[0].reason.as_ref().unwrap().to_string().contains("1 of 3"), "{missing:?}");
+        assert_eq!(coverage(&[], &[(1, true), (2, false)]).len(), 1);
     }
 
     #[test]

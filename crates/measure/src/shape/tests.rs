@@ -113,6 +113,51 @@ fn a_look_has_a_bound_whoever_does_not_run() {
 }
 
 #[test]
+fn a_lost_test_discards_a_check_only_if_the_pair_is_near_or_most_are_lost() {
+    let looker = Looker::new(&Machine::default(), &(0..4).collect()).unwrap();
+    let tested: Vec<(usize, usize)> = looker.at.keys().copied().collect();
+    let look = |near: Option<f64>, seen: &[(u32, u32)]| {
+        let contended = seen.iter().map(|pair| Contended { pair: *pair, slowdown: 1.0 }).collect();
+        let line_ns = vec![near, None, Some(40.0), Some(60.0), Some(60.0), Some(60.0)];
+        looker.is_lost(&Look { line_ns, contended, ..Look::default() }, &tested)
+    };
+    let but_first = [(0, 2), (0, 3), (1, 2), (1, 3), (2, 3)];
+    assert!(look(Some(9.0), &but_first), "the only near pair is unknown");
+    assert!(!look(Some(20.0), &but_first));
+    assert!(!look(None, &but_first));
+    assert!(!look(Some(9.0), &[(0, 1), (0, 2), (1, 3)]));
+    assert!(look(Some(9.0), &[(0, 1), (0, 2)]), "four of six are unknown");
+    assert!(!looker.is_lost(&Look::default(), &[]));
+}
+
+#[test]
+fn a_run_without_placement_gives_the_true_reason() {
+    let mut looker = Looker::new(&Machine::default(), &(0..2).collect()).unwrap();
+    let reasons = |looker: &Looker| looker.report().map(|of| (of.what, of.reason.unwrap().to_string()));
+    let short = reasons(&looker).unwrap();
+    looker.is_crowded = true;
+    let crowded = reasons(&looker).unwrap();
+    looker.looks.looks.push(Look { line_ns: vec![Some(50.0)], interrupted: true, ..Look::default() });
+    let interrupted = reasons(&looker).unwrap();
+    looker.looks.looks.push(Look { line_ns: vec![None], ..Look::default() });
+    assert_eq!(reasons(&looker), Some(interrupted.clone()));
+    assert!(short != crowded && crowded != interrupted && short != interrupted);
+    assert!([&short, &crowded, &interrupted].iter().all(|(what, _)| what == "placement"));
+    looker.looks.looks.push(Look { line_ns: vec![Some(50.0)], ..Look::default() });
+    assert_eq!(reasons(&looker), None);
+}
+
+#[test]
+fn tasks_on_other_cpus_of_the_machine_do_not_prevent_checks() {
+    let machine = machine::inspect(&machine::Root::live()).machine;
+    let looker = Looker::new(&machine, &machine.allowed_cpus().iter().take(2).collect());
+    let Some(mut looker) = looker else { return };
+    assert_eq!(Some(looker.online), machine.counts.cpus_online);
+    looker.online = u32::MAX;
+    assert!(!looker.would_be_interrupted());
+}
+
+#[test]
 fn looks_keep_to_their_share_of_a_run() {
     let machine = machine::inspect(&machine::Root::live()).machine;
     let Some(looker) = Looker::new(&machine, &machine.allowed_cpus().iter().take(2).collect()) else {
@@ -123,7 +168,7 @@ fn looks_keep_to_their_share_of_a_run() {
     looker.began = Instant::now();
     looker.look_when_due(false);
     assert!(looker.is_empty());
-    looker.plan(10.0);
+    looker.plan(10.0, false);
     looker.look_when_due(false);
     assert_eq!(looker.len(), 1);
     // A second check this soon would exceed the share of time.

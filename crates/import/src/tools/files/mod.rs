@@ -7,6 +7,7 @@ mod patterns;
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use super::published;
+use crate::limits::LONGEST_COMMAND;
 use crate::reading::*;
 use patterns::tool;
 
@@ -262,7 +263,7 @@ fn named_from(command: Option<&Command>) -> String {
 /// The files printed by a command, in order; empty if the command processes their content.
 fn asked(command: &Command) -> VecDeque<String> {
     let mut folder = command.folder.clone();
-    let command = unrolled(&command.text);
+    let command = unrolled(&command.text).unwrap_or_else(|| command.text.clone());
     // tee prints its input, which it also writes to the file.
     if let Some((_, written)) = command.rsplit_once("tee ")
         && command.starts_with("echo ")
@@ -320,16 +321,16 @@ fn asked(command: &Command) -> VecDeque<String> {
     paths
 }
 
-/// The commands of a loop for each of its words: `for f in cpu io; do cat /proc/pressure/$f; done`.
-fn unrolled(command: &str) -> String {
-    let parts = || {
-        let (name, rest) = command.strip_prefix("for ")?.split_once(" in ")?;
-        let (words, body) = rest.split_once(';')?;
-        Some((name, words, body.trim_start().strip_prefix("do ")?.trim_end().strip_suffix("done")?))
-    };
-    let Some((name, words, body)) = parts() else { return command.to_owned() };
-    let of_word = |word| body.replace(&format!("${{{name}}}"), word).replace(&format!("${name}"), word);
-    words.split_whitespace().map(of_word).collect()
+/// The commands of a loop for each of its words, unless they are too long: `for f in cpu io; do cat /proc/pressure/$f; done`.
+fn unrolled(command: &str) -> Option<String> {
+    let (name, rest) = command.strip_prefix("for ")?.split_once(" in ")?;
+    let (words, body) = rest.split_once(';')?;
+    let body = body.trim_start().strip_prefix("do ")?.trim_end().strip_suffix("done")?;
+    let (name, braced) = (format!("${name}"), format!("${{{name}}}"));
+    let body = body.replace(&braced, &name);
+    let length = words.split_whitespace().count() * body.len() + body.matches(&name).count() * words.len();
+    (length <= LONGEST_COMMAND)
+        .then(|| words.split_whitespace().map(|word| body.replace(&name, word)).collect())
 }
 
 /// A line without the count that `uniq -c` prints before it.
@@ -393,7 +394,7 @@ impl Reader for FilesReader {
             self.after_blank = true;
             return Fit::Between;
         }
-        let after_blank = std::mem::take(&mut self.after_blank);
+        let mut after_blank = std::mem::take(&mut self.after_blank);
         if let Some((path, value)) = stated(text, &self.folder) {
             self.asked.clear();
             self.current = Some(path.clone()).filter(|_| value.is_none());
@@ -406,35 +407,41 @@ impl Reader for FilesReader {
             self.asked.pop_front();
             return Fit::Taken;
         }
-        let path = self.current.take().or_else(|| self.asked.pop_front());
-        let path = path.or_else(|| self_described(text).map(str::to_owned));
-        let Some(path) = path else { return Fit::Over };
-        // An ellipsis means that CPUs may have been omitted.
-        if scan::is_elision(text) {
-            self.found.add(&path, "processor : left out", line);
+        loop {
+            let path = self.current.take().or_else(|| self.asked.pop_front());
+            let path = path.or_else(|| self_described(text).map(str::to_owned));
+            let Some(path) = path else { return Fit::Over };
+            // An ellipsis means that CPUs may have been omitted.
+            if scan::is_elision(text) {
+                self.found.add(&path, "processor : left out", line);
+                return Fit::Taken;
+            }
+            let long = is_long(&path) || path.contains('*');
+            if self.found.is_other(&path, text) {
+                return Fit::Over;
+            }
+            // The list of flags was wrapped at a margin.
+            if !after_blank && path.ends_with("cpuinfo") && self.found.go_on(&path, text) {
+                self.current = Some(path);
+                return Fit::Taken;
+            }
+            if !is_line_of(&path, text)
+                || after_blank && !path.ends_with("cpuinfo") && self.found.0.contains_key(&path)
+            {
+                // The next requested file, or a line of another output.
+                if self.asked.is_empty() {
+                    return Fit::Over;
+                }
+                after_blank = false;
+                continue;
+            }
+            if path.starts_with(ECHO) {
+                return Fit::Taken;
+            }
+            self.found.add(&path, text, line);
+            self.current = Some(path).filter(|_| long);
             return Fit::Taken;
         }
-        let long = is_long(&path) || path.contains('*');
-        if self.found.is_other(&path, text) {
-            return Fit::Over;
-        }
-        // The list of flags was wrapped at a margin.
-        if !after_blank && path.ends_with("cpuinfo") && self.found.go_on(&path, text) {
-            self.current = Some(path);
-            return Fit::Taken;
-        }
-        if !is_line_of(&path, text)
-            || after_blank && !path.ends_with("cpuinfo") && self.found.0.contains_key(&path)
-        {
-            // The next requested file, or a line of another output.
-            return if self.asked.is_empty() { Fit::Over } else { self.line(line, _sink) };
-        }
-        if path.starts_with(ECHO) {
-            return Fit::Taken;
-        }
-        self.found.add(&path, text, line);
-        self.current = Some(path).filter(|_| long);
-        Fit::Taken
     }
 
     fn end(&mut self, sink: &mut Sink) {
@@ -446,6 +453,7 @@ impl Reader for FilesReader {
 mod tests {
     mod hyperfine;
     mod lmbench;
+    mod loops;
     mod numactl;
     mod time;
 }

@@ -51,9 +51,7 @@ fn split(text: &str, separator: &str, strict: bool) -> Option<Counter> {
     };
     let run_time = rest.first().and_then(|field| parse_whole(field));
     let percent = rest.get(1).and_then(|field| parse_decimal(field));
-    if strict && (run_time.is_none() || percent.is_none()) {
-        return None;
-    }
+    (!strict || run_time.is_some() && percent.is_some()).then_some(())?;
     let mut counter = Counter {
         value: parse_decimal(fields[at]),
         unit: fields[at + 1].to_owned(),
