@@ -345,11 +345,16 @@ fn governors_and_preferences_that_save_energy_are_named() {
     let lowest = |made: Made| all(made, "scaling_governor", "powersave");
     lowest(acpi()).is_held(
         "clock-limit",
-        &["1.50 GHz of 5.73 GHz", "the governor is powersave"],
+        &["1.50 GHz instead of 5.73 GHz", "the governor is powersave"],
         "echo performance | sudo tee /sys/devices/system/cpu/cpufreq/policy*/scaling_governor",
         "echo powersave |",
     );
-    lowest(arm()).is_held("clock-limit", &["1.00 GHz of 3.00 GHz"], "echo performance |", "echo powersave |");
+    lowest(arm()).is_held(
+        "clock-limit",
+        &["1.00 GHz instead of 3.00 GHz"],
+        "echo performance |",
+        "echo powersave |",
+    );
     let file = "energy_performance_preference";
     let mixed = all(lowest(intel()), file, "performance");
     let mixed =

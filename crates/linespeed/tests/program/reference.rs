@@ -227,7 +227,7 @@ fn dies_interleaved_or_not_are_alike_for_a_program_that_ignores_nodes() {
     let text = compared(&["hygon-7280", "hygon-7280-interleaved"]);
     in_order(
         &text,
-        &["no difference without NUMA binding; when bound to a node, hygon-7280 is 1.43× as fast"],
+        &["no difference without NUMA binding. When bound to a node, hygon-7280 is 1.43× as fast"],
     );
 }
 

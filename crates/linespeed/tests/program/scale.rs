@@ -371,7 +371,7 @@ fn what_a_command_leaves_behind_is_waited_for_and_reported() {
     assert!(away.stderr.contains("still running: sleep"), "{}", away.stderr);
     let record = away.record();
     // It may not have become `sleep` yet when it is seen first.
-    says_lost(&record, "command", "was still running");
+    says_lost(&record, "command", "the command exited before");
     // What it left behind is part of its time.
     assert!(record.measurements_of("workload.time").all(|m| m.summary.min >= 0.8));
 }

@@ -62,7 +62,7 @@ fn explain_unless_bound(pair: &Pair, result: Text, speed: f64, own: f64, mut cau
     sort_causes(&mut causes, own, false);
     let (fast, slow, times) = (&pair.this.name, &pair.base.name, Value::Factor(own));
     let says = text!(
-        "{result} does not differ without NUMA binding. When bound to a node, {fast} is {times} as fast as {slow}.",
+        "{result}: no difference without NUMA binding. When bound to a node, {fast} is {times} as fast as {slow}.",
         result = result.clone()
     );
     let explanation = Explanation { result, speed, says, causes, ..Explanation::default() };
