@@ -137,6 +137,9 @@ fn is_sampled(test: &str, program: &str, named: &[&str], never: &[&str]) {
         return skipped(test, &format!("{} samples of it were read", seen.decoded()));
     }
     // It is one process that works until the end.
+    if let Some(why) = told.starved() {
+        return skipped(test, &format!("it had too little of the CPUs: {why}"));
+    }
     if told.says("bound-hardly-sampled") {
         return skipped(test, "its threads were not looked at while most of it ran");
     }
