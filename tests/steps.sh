@@ -204,7 +204,8 @@ step_emulated() {
         return
     fi
     # Only the crates with aarch64 instructions; the step `smoke` builds the rest.
-    foreign_cargo test "${FOREIGN[@]}" --lib --test bc --test openssl --test streams --test counts --no-fail-fast
+    # The tests of building the kernel module start and kill many programs, which the emulator does not always survive.
+    foreign_cargo test "${FOREIGN[@]}" --lib --test bc --test openssl --test streams --test counts --no-fail-fast -- --skip kernel_module
 }
 
 step_tools() {
