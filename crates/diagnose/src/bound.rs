@@ -349,9 +349,7 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
     let mut first = causes.next()?;
     // The cause may be among loads of an unknown level, except if the command's processes or threads do not overlap.
     let computes = first.by == BoundBy::Cpu || first.says.code() == Some("bound-one-thread");
-    if computes && core::is_hidden(&facts) {
-        first.by = BoundBy::Unknown;
-    }
+    first.by = if computes && core::is_hidden(&facts) { BoundBy::Unknown } else { first.by };
     let is_shown = |cause: &Cause| own(cause) >= SECOND || cause.is_outside();
     let mut besides: Vec<Cause> = causes.take(others.clamp(1, 2)).filter(is_shown).collect();
     if others > besides.len() {

@@ -182,7 +182,8 @@ fn working(facts: &Facts, interval: &Interval, memory_follows: bool) -> Cause {
     if ipc.is_none() && stalled.is_none() && !memory_follows {
         says.push(sampled::computes(facts).unwrap_or_else(|| text!(verdict("computing-untold"))));
     }
-    Cause::new(BoundBy::Cpu, 1.0, says, "profile").cite_ipc(ipc)
+    let by = if core::is_hidden(facts) { BoundBy::Unknown } else { BoundBy::Cpu };
+    Cause::new(by, 1.0, says, "profile").cite_ipc(ipc)
 }
 
 #[cfg(test)]
