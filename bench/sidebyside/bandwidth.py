@@ -216,8 +216,8 @@ def survey_likwid(machine, groups, bytes_, budget, remarks):
         if family == "stream":
             chosen = {kernel: rates[kernel] for kernel in ranked[:BEST_VARIANTS]}
         remarks.append(
-            f"likwid-bench, survey before the rounds: {len(rates)} of {len(kernels)} {family} kernels, one short run "
-            "each; the best: "
+            f"likwid-bench, survey before the rounds: one short run of each of {len(rates)} (of {len(kernels)}) {family} "
+            "kernels. The best: "
             + (", ".join(f"{kernel} {bandwidth(rates[kernel])}" for kernel in ranked[:BEST_VARIANTS]) or "none ran")
         )
     return chosen

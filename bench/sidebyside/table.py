@@ -76,7 +76,7 @@ def escape(words):
 def markdown(sections, run):
     """The complete document. `run` contains the machine, the versions, the load and the command to repeat the run."""
     text = [
-        "# Measured side by side",
+        "# Comparison with other tools",
         "",
         *wrapped(
             f"These tables are from one run of `bench/run` on {run['date']}. They compare linespeed with common tools that "
@@ -102,7 +102,7 @@ def markdown(sections, run):
             f"an exact {CONFIDENCE * 100:.0f} % interval from the sign test, which assumes no distribution "
             "and requires at least six rounds. The order alternates between rounds (A B B A), so that drift affects both "
             "sides equally. An interval that contains 1 is reported as *no difference resolved*. The results next to the ratio "
-            "are medians over the rounds. A/A is the noise floor: for linespeed and for the tool, the median difference between "
+            "are medians over the rounds. A/A is the noise floor of linespeed and of the tool: the median difference between "
             "successive rounds of the same program. Differences below the noise floor are meaningless. The targets are linespeed's own; "
             "rows without a target are only for comparison."
         ),

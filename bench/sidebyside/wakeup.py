@@ -20,7 +20,7 @@ def compare(bench):
     duration = 1 if bench.quick else 4
     section = Section(
         "Wake-up latency",
-        "The result is the median delay with which an absolute 1 ms timer wakes its thread, with one thread on each CPU; the "
+        "One thread runs on each CPU. The result is the median delay with which an absolute 1 ms timer wakes its thread; the "
         "ratio is the median over the CPUs. The FIFO rows compare `cyclictest -m -p 80 -i 1000 -S` with linespeed's policy "
         "`fifo` and setting `tuned`; both hold /dev/cpu_dma_latency at 0. The SCHED_OTHER rows compare `cyclictest -m -i 1000 -S "
         "--laptop` (which leaves C-states unchanged) with policy `other` and setting `as-is`; both include the kernel's 50 µs of "
@@ -39,7 +39,7 @@ def compare(bench):
     fifo = [medians(record, "fifo", "tuned") for record in records]
     other = [medians(record, "other", "as-is") for record in records]
     tuned = [medians(record, "other", "tuned") for record in records]
-    add(section, "FIFO, C-states held", "cyclictest", fifo, found["cyclictest fifo"], Within(0.10))
+    add(section, "FIFO, deep C-states disabled", "cyclictest", fifo, found["cyclictest fifo"], Within(0.10))
     add(section, "SCHED_OTHER, as is", "cyclictest", other, found["cyclictest other"])
     add(section, "SCHED_OTHER, as is", "linespeed, tuned", other, tuned, AtLeast(VISIBLE))
     return section

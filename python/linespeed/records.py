@@ -85,10 +85,10 @@ class Bound:
     says: str
     #: What to try.
     advice: Tuple[str, ...] = ()
-    #: The kind of the limiting factor. For `memory-latency`: `l2`, `l3`, `dram`, `remote`, `caches-or-memory`; for
-    #: `own-threads`: `spinning`, `shared-lines`; for `kernel`: `process-creation`, `page-faults`, `futex`, `network`,
-    #: `file-io`, `path-lookups`, `signals`, `timers`, `memory-mapping`, `context-switches`, or `syscall-` and the name
-    #: of a system call.
+    #: The kind of the limiting factor. For `memory-latency`, it is `l2`, `l3`, `dram`, `remote` or `caches-or-memory`.
+    #: For `own-threads`, it is `spinning` or `shared-lines`. For `kernel`, it is `process-creation`, `page-faults`,
+    #: `futex`, `network`, `file-io`, `path-lookups`, `signals`, `timers`, `memory-mapping`, `context-switches`, or
+    #: `syscall-` and the name of a system call.
     kind: Optional[BoundKind] = None
 
 
@@ -414,7 +414,7 @@ class CpuTimes:
 
     #: Other idle time.
     idle: float = 0.0
-    #: Idle time while a task that last ran on this CPU waits for a disk.
+    #: Idle time of a CPU during which a task that last ran on this CPU waits for a disk.
     iowait: float = 0.0
     #: Time in interrupts.
     irq: float = 0.0
@@ -458,7 +458,8 @@ class Diagnosis:
     findings: Tuple[Finding, ...] = ()
     #: For each resource, the causes that separate the delivered result from the ceiling, with the loss due to each.
     ladders: Tuple[Ladder, ...] = ()
-    #: Where the latency curve behind the levels, the headline and the chart was measured; absent if there is no curve.
+    #: The place of the latency curve on which the levels, the headline and the chart are based; absent if there is no
+    #: curve.
     latency_curve: Optional[CurvePlace] = None
     #: The time that one routine takes in each layer of the machine, fastest layer first.
     layers: Tuple[Layer, ...] = ()
@@ -485,8 +486,8 @@ class Diagnosis:
     siblings: Tuple[SiblingsAdd, ...] = ()
     #: Differences between alternating commands; only in records of `linespeed stat` with several commands.
     turns: Optional[Turns] = None
-    #: Average number of CPUs used by other processes during the run (for a command: while it ran); absent if the run
-    #: was too short.
+    #: Average number of CPUs used by other processes during the run (or, for a command, while it ran); absent if the
+    #: run was too short.
     used_by_others: Optional[float] = None
 
 
@@ -569,7 +570,7 @@ class Gain:
 
     #: The results.
     evidence: Tuple[Evidence, ...] = ()
-    #: Work that it does in the same time, relative to a NUMA-unaware program.
+    #: The work that the program does in the same time with this plan, relative to a NUMA-unaware program.
     factor: float = 0.0
     #: The interval of the factor, derived from the intervals of the results; absent if they have none.
     interval: Optional[Tuple[float, float]] = None
@@ -794,8 +795,8 @@ class KnobValue:
 
 @dataclass(frozen=True)
 class Ladder:
-    """The losses from the ceiling down to the delivered result. They add up exactly: if more is better, ceiling − `takes`
-    of every step − `unexplained` = delivered; if less is better (latencies), the steps are added instead of subtracted."""
+    """The losses from the ceiling down to the delivered result. They add up exactly. If more is better, ceiling − `takes`
+    of every step − `unexplained` = delivered. If less is better (latencies), the steps are added instead of subtracted."""
 
     #: Whether higher or lower values are better.
     better: Better
@@ -825,7 +826,7 @@ class Layer:
 
     #: The measurement.
     from_: str
-    #: `kernel`, `user`, `guest kernel`, `guest user`.
+    #: The layer's name, such as `kernel`, `user`, `guest kernel` or `guest user`.
     layer: str
     #: How much longer this layer's passes took in total than those of the fastest layer (0.12 is 12 %).
     over: float
@@ -873,7 +874,7 @@ class LayerStep:
     without: str
     #: The stable code of `what`: `overhead-step-interrupts`. Absent in records written by version 0.1.
     code: Optional[str] = None
-    #: The cost per event, for each kind of counted event: `0.8 µs for each of 250 interrupts/s`; or the reason why it
+    #: The cost per event for each kind of counted event (`0.8 µs for each of 250 interrupts/s`), or the reason why it
     #: cannot be computed.
     each: Optional[str] = None
     #: Whether the time of either layer is in doubt.
@@ -906,7 +907,7 @@ class Limits:
     affinity: CpuList = ()
     #: Version of the cgroups that set these limits, `1` or `2`; absent without cgroups.
     cgroup_version: Optional[int] = None
-    #: The lowest CPU quota of its cgroups, in CPUs (0.5 is half a CPU).
+    #: The lowest CPU quota of this process's cgroups, in CPUs (0.5 is half a CPU).
     cpu_quota: Optional[float] = None
     #: CPUs of the cpuset.
     cpuset: CpuList = ()
@@ -954,7 +955,7 @@ class LongGap:
     witness: Witness
     #: The causes that used the time, largest share first.
     takers: Tuple[Taker, ...] = ()
-    #: The policy of the thread that woke up late: `other`, `fifo`; absent for a gap in a busy loop.
+    #: The scheduling policy of the thread that woke up late (`other`, `fifo`); absent for a gap in a busy loop.
     woken: Optional[str] = None
 
 
@@ -968,14 +969,14 @@ class Look:
     busy: Optional[bool] = None
     #: Results for pairs of CPUs that computed simultaneously.
     contended: Tuple[Contended, ...] = ()
-    #: Whether a CPU did not run during most of the check, or while it was tested for a shared core: the check shows no
-    #: placement.
+    #: Whether the check shows no placement, because a CPU did not run for most of the check or while it was tested for
+    #: a shared core.
     interrupted: Optional[bool] = None
-    #: Latency of a cache-line transfer from one CPU of a pair to the other, ns: the minimum of a few short blocks; null
-    #: if either CPU did not run.
+    #: Latency of a cache-line transfer from one CPU of a pair to the other, ns (the minimum of a few short blocks);
+    #: null if either CPU did not run.
     line_ns: Tuple[Optional[float], ...] = ()
-    #: Latency of a load from memory by each CPU, ns, all from the same page; null if the CPU did not run. Empty if
-    #: cache lines cannot be flushed.
+    #: Latency of a load from memory by each CPU, ns. All CPUs load from the same page. Null if the CPU did not run.
+    #: Empty if cache lines cannot be flushed.
     memory_ns: Tuple[Optional[float], ...] = ()
     #: The duration of the check, ms.
     took_ms: float = 0.0
@@ -1124,7 +1125,7 @@ class MemoryDevice:
     vendor: Optional[str] = None
 
 
-#: Where the data for which loads wait is located.
+#: Where the data that loads wait for is located.
 MemoryLevel = Literal["l2", "l3", "dram", "remote", "caches-or-memory"]
 
 
@@ -1170,8 +1171,8 @@ class Node:
     id: int = 0
     #: Size of the memory-side cache in front of the node's memory, bytes.
     memory_side_cache_bytes: Optional[int] = None
-    #: The kernel's tier for the node's memory: a lower number means faster memory; DRAM usually has 4. Absent before
-    #: Linux 6.1.
+    #: The kernel's tier for the node's memory. A lower number means faster memory; DRAM is usually in tier 4. Absent
+    #: before Linux 6.1.
     memory_tier: Optional[int] = None
 
 
@@ -1212,7 +1213,7 @@ class Numa:
     #: What the worst mismatch costs a program that relies on the firmware's distances and therefore uses the slower
     #: node.
     distance_loss: Optional[Verdict] = None
-    #: Pairs whose distance disagrees with the measurement, a phrase each.
+    #: Pairs whose distance disagrees with the measurement, one phrase per pair.
     distance_mismatches: Tuple[str, ...] = ()
     #: Average latency of such a program's accesses, relative to local accesses (1.5 is 50 % more).
     ignoring_factor: Optional[float] = None
@@ -1246,7 +1247,7 @@ class Output:
     lines: Tuple[int, int]
     #: Number of results and inventory facts read from the output.
     taken: int
-    #: The text that contains it.
+    #: The text that contains the output.
     text: str
     #: The tool.
     tool: str
@@ -1261,7 +1262,8 @@ class Overhead:
     """The cost of the machine's layers, timed alternately with the same machine code. Each step compares two layers that
     differ in a single condition."""
 
-    #: The conclusions of a published comparison of layers, and whether this machine's results support them.
+    #: The conclusions of a published comparison of layers, each with a verdict on whether this machine's results
+    #: support it.
     claims: Tuple[Claim, ...]
     #: The noise in words.
     floor_says: str
@@ -1301,7 +1303,7 @@ class Plan:
     pastes: Tuple[Snippet, ...] = ()
     #: The processes in order.
     processes: Tuple[Process2, ...] = ()
-    #: The record given to `linespeed plan`; absent for this machine.
+    #: The record given to `linespeed plan`; absent if the plan is for this machine.
     record: Optional[str] = None
     #: Whether to use SMT siblings; absent if no core has any.
     siblings: Optional[Siblings] = None
@@ -1328,7 +1330,7 @@ class PowerLimit:
     """A power limit of a package (powercap, RAPL)."""
 
     #: The interface that sets the limit: `intel-rapl` (MSR), `intel-rapl-mmio` (firmware, thermald). If several
-    #: interfaces set a limit, the lowest one applies.
+    #: interfaces set a limit, the lowest limit applies.
     interface: str = ''
     #: The file that sets the limit.
     limit_file: str = ''
@@ -1470,11 +1472,11 @@ Relevance = Literal["all", "some", "few", "none"]
 class Remote:
     """The use of memory on other nodes, as shares."""
 
-    #: Share of the pages of the watched processes on nodes where none of their threads ran.
+    #: Of the watched processes' pages, the share on nodes where none of their threads ran.
     held: Optional[float] = None
-    #: Share of the pages allocated in the interval on a node other than that of the allocating CPU.
+    #: Of the pages allocated in the interval, the share on a node other than that of the allocating CPU.
     taken: Optional[float] = None
-    #: Share of the accesses sampled by NUMA balancing (hinting faults) that went to another node's memory.
+    #: Of the accesses sampled by NUMA balancing (hinting faults), the share that went to another node's memory.
     touched: Optional[float] = None
 
 
@@ -1642,8 +1644,8 @@ class Scaling:
     #: Whether the speed-up exceeds the number of threads because of an unreliable step.
     disturbed: Optional[bool] = None
     #: The smallest and the largest number of threads among the fitted steps. If siblings share cores, not all steps are
-    #: fitted: with `cores-first`, only steps without siblings; with other placements, only steps with more than one
-    #: thread, since a single thread has a core to itself.
+    #: fitted. With `cores-first`, only steps without siblings are fitted. With other placements, only steps with more
+    #: than one thread are fitted, since a single thread has a core to itself.
     fitted: Optional[Tuple[int, int]] = None
     #: Number of threads beyond which each further thread adds less than half of a single thread's throughput; absent if
     #: this number was not reached.
@@ -1683,7 +1685,7 @@ class Service:
     #: How long the processes were observed, s.
     seconds: float = 0.0
     #: Time of their threads by state, s: `user`, `system`, `runnable` (ready but without a CPU), `blocked` (neither
-    #: running nor ready), each summed over threads; `off-cpu` (no thread running or ready).
+    #: running nor ready), each summed over threads. `off-cpu` is the time in which no thread was running or ready.
     states: Mapping[str, float] = field(default_factory=dict)
     #: Number of observed threads.
     threads: int = 0
@@ -1722,7 +1724,7 @@ class Shape:
     shared_cores: Tuple[SharedCore, ...] = ()
     #: The share of checks in which CPUs shared a core although Linux reports separate cores.
     sharing: Optional[Share] = None
-    #: As `sharing`, but only for checks made immediately after all CPUs were busy.
+    #: Like `sharing`, but only for checks made immediately after all CPUs were busy.
     sharing_busy: Optional[Share] = None
     #: Pairs of CPUs that Linux reports as siblings but that did not slow each other down.
     siblings_not_confirmed: Tuple[Tuple[int, int], ...] = ()
@@ -1741,23 +1743,23 @@ class ShapeState:
     #: CPUs that shared a core, one list per core.
     cores: Tuple[CpuList, ...] = ()
     #: For each boundary between two classes of distances, nearest first: the CPUs closer to each other than the
-    #: boundary, one list per domain. A boundary is omitted if a CPU moved during the check, so that the times fit no
-    #: domains.
+    #: boundary, one list per domain. A boundary is omitted if a CPU moved during the check, because the transfer times
+    #: are then not consistent with any domains.
     domains: Tuple[Tuple[CpuList, ...], ...] = ()
-    #: CPUs far from the memory of the page used by the checks.
+    #: CPUs far from the node whose memory contains the page used by the checks.
     far_from_memory: Optional[CpuList] = None
 
 
 @dataclass(frozen=True)
 class Share:
-    """A share of samples: their number, and the 95 % interval of the share of time (Wilson, 1927). The interval has a
-    width above zero even if the count is zero."""
+    """The number of samples of one kind, their share, and the 95 % interval of the share of time (Wilson, 1927). The
+    interval has a width above zero even if the count is zero."""
 
     #: Number of samples.
     count: int = 0
     #: The upper end.
     high: float = 1.0
-    #: The lower end of the interval; the interval covers both possibilities for undecided samples.
+    #: The lower end of the interval. The interval covers both cases: all undecided samples are of this kind, or none.
     low: float = 0.0
     #: The share of these samples among all decoded samples.
     share: float = 0.0
@@ -1781,9 +1783,9 @@ class Siblings:
 
     #: The results on which the choice is based.
     evidence: Tuple[Evidence, ...] = ()
-    #: Whether this is based on results; otherwise it is a default choice.
+    #: Whether the choice is based on results; otherwise, it is the default.
     measured: bool = False
-    #: One CPU of each core, for users who prefer the other choice; empty if the CPUs are not known.
+    #: One CPU of each core, for users who do not want to use siblings; empty if the CPUs are not known.
     one_a_core: CpuList = ()
     #: Hardware threads of each core.
     per_core: int = 0
@@ -1853,9 +1855,9 @@ class Snapshot:
     own_ready_seconds: Optional[float] = None
     #: perf_event_paranoid.
     perf_event_paranoid: Optional[int] = None
-    #: Power supply: `mains`, `battery`; absent if none is reported.
+    #: Power supply, `mains` or `battery`; absent if none is reported.
     power_supply: Optional[str] = None
-    #: Pressure stall information, share of the last 10 s in which some task waited: `cpu`, `memory`, `io`.
+    #: Pressure stall information for `cpu`, `memory` and `io`: the share of the last 10 s in which some task waited.
     pressure: Mapping[str, float] = field(default_factory=dict)
     #: Total number of quota periods of the cgroup, if the kernel reports it.
     quota_periods: Optional[int] = None
@@ -1865,7 +1867,8 @@ class Snapshot:
     running: Optional[int] = None
     #: SMT control: `on`, `off`, `forceoff`, `notsupported`, `notimplemented`.
     smt: Optional[str] = None
-    #: Share of CPU time stolen by the hypervisor since boot (before) or during the run (after).
+    #: Share of CPU time stolen by the hypervisor. The state before the run contains the share since boot; the state
+    #: after the run contains the share during the run.
     steal_share: Optional[float] = None
     #: Total swap space, bytes.
     swap_bytes: Optional[int] = None
@@ -1919,7 +1922,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Summary:
-    """The summary of the samples of one state."""
+    """The summary of the samples of one measurement."""
 
     #: 95 % interval of the median by order statistics; absent for fewer than 6 samples.
     interval: Optional[Tuple[float, float]] = None
@@ -1927,7 +1930,7 @@ class Summary:
     mad: float = 0.0
     #: Maximum.
     max: float = 0.0
-    #: Mean: the result of additive metrics; cyclictest and published tables also contain it.
+    #: Mean. It is the result of additive metrics, and is also contained in cyclictest's output and published tables.
     mean: Optional[float] = None
     #: Median.
     median: float = 0.0
@@ -2065,8 +2068,8 @@ class Turns:
 
     #: The commands, in the user's order; the others are compared with the first.
     commands: Tuple[CommandInTurn, ...]
-    #: The difference that noise alone causes, as a share, determined by comparing consecutive runs of the same command.
-    #: Absent if there are too few runs.
+    #: The difference that noise alone causes, as a share of the run time. It is determined by comparing consecutive
+    #: runs of the same command. Absent if there are too few runs.
     floor: Optional[float] = None
     #: The noise in words.
     floor_says: Optional[str] = None
@@ -2076,7 +2079,7 @@ class Turns:
 class TwoDistances:
     """Latencies of loads from one page by CPUs close to its memory and by distant CPUs."""
 
-    #: The share of the loads by far CPUs.
+    #: The share of the loads that far CPUs made.
     far: Share
     #: Median latency of a load by a far CPU, ns.
     far_ns: float
@@ -2097,7 +2100,7 @@ class Typical:
     #: The sources of the results.
     sources: Tuple[str, ...]
     #: This machine's result under the same conditions as the published results, if it differs from the delivered
-    #: result: for example, the latency on huge pages, or a wake-up with idle states disabled.
+    #: result: for example, the latency on huge pages, or the wake-up latency with idle states disabled.
     compared: Optional[float] = None
     #: Whether the published results are from bare metal while this machine is a guest.
     of_bare_metal: Optional[bool] = None
@@ -2145,7 +2148,7 @@ class Verification:
     marks: Tuple[Tuple[Mark, int], ...] = ()
     #: The median difference of two consecutive runs of the same kind, as a share.
     noise: Optional[float] = None
-    #: Seconds until the last copy exited, one value per round, bound as planned.
+    #: Seconds until the last copy exited, with the copies bound as planned; one value per round.
     planned: Tuple[float, ...] = ()
     #: Throughput with the plan relative to unbound runs, one value per round.
     ratio: Summary = field(default_factory=lambda: Summary())
@@ -2155,7 +2158,7 @@ class Verification:
     slower: bool = False
     #: The same times for runs without binding.
     unbound: Tuple[float, ...] = ()
-    #: The gain of the layout: the share of run time that unbound runs lose; if `slower` is set, the share that the
+    #: The share of run time that unbound runs lose compared with the layout; if `slower` is set, the share that the
     #: layout loses.
     verdict: Optional[Verdict] = None
 

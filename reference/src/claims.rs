@@ -1,17 +1,17 @@
 //! The documents' claims about the machines, and whether the machines' results support them.
 //!
 //! The verdicts ship as data (`claims/verdicts.json`). The tests apply the rules, which are also stored in `claims/`, and compare the
-//! outcome with this file.
+//! outcome with `verdicts.json`.
 
 use serde::{Deserialize, Serialize};
 
 const VERDICTS: &str = include_str!("../claims/verdicts.json");
 
-/// The verdict of the results on a claim.
+/// Whether the results support a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// A condition is not met; if the claim has parts, none of the conditions that could be checked is met.
+    /// A condition is not met. For a claim with parts, none of the conditions that could be checked is met.
     DoesNotHold,
     /// Some parts of the claim hold, others do not.
     InPart,
@@ -82,7 +82,7 @@ pub struct JudgedClaim {
     pub id: String,
     /// The machines to which the claim applies.
     pub machines: Vec<String>,
-    /// How to measure the missing result.
+    /// How to measure the missing results.
     pub measured_by: Option<String>,
     /// Results needed for a verdict.
     pub needs: Vec<String>,

@@ -42,8 +42,8 @@ pub fn find(name: &str) -> Option<&'static Machine> {
     MACHINES.iter().find(|machine| machine.name == name)
 }
 
-/// Suggestions for an unknown name: the machine whose name differs from it by a typo; if there is none, the names that begin with it, then
-/// the names that contain it.
+/// Suggestions for an unknown name: the machine name that differs from it only by a typo or, if there is none, the names that begin with
+/// it, followed by the names that contain it.
 pub fn find_meant(name: &str) -> Vec<&'static str> {
     let names = || MACHINES.iter().map(|machine| machine.name);
     let word = name.trim().to_lowercase();
@@ -88,7 +88,7 @@ impl std::error::Error for Trouble {}
 impl Machine {
     /// The published output and results.
     pub fn text(&self) -> String {
-        // The build packed valid text, because a test reads every text.
+        // The packed text is valid, because a test reads every text.
         String::from_utf8(decompress_to_vec(self.packed).unwrap_or_default()).unwrap_or_default()
     }
 

@@ -193,7 +193,7 @@ fn what_a_document_says_in_two_ways_is_said_to_be_so() {
         );
     };
     said("hygon-7280", "Zen 1");
-    said("kunpeng-920-4826", "1 NUMA node, numactl 4");
+    said("kunpeng-920-4826", "1 NUMA node, numactl shows 4");
     said("kunpeng-920-4826", "4.10");
 }
 

@@ -60,7 +60,7 @@ def judge(answer, truth, table):
         return Verdict(WRONG)
     if answer.is_disturbed():
         return Verdict(UNDECIDED, "other programs used the CPUs")
-    return Verdict(UNDECIDED, f"{answer.said()} names no cause")
+    return Verdict(UNDECIDED, f"{answer.said()} is neither right nor wrong")
 
 
 def false_zeros(sampled, path=""):

@@ -83,7 +83,7 @@ impl<'a> BlockSizes<'a> {
         fallen
     }
 
-    /// The best result among those for smaller blocks, if it is clearly faster.
+    /// The best result for smaller blocks, if it is clearly faster than this result.
     fn find_faster(&self, m: &Measurement) -> Option<(u64, &'a Measurement)> {
         let (workload, bytes) = (m.labels.word(Label::Workload)?, m.labels.count(Label::Bytes)?);
         let smaller = self.0.get(workload)?.get(&step(m))?.range(..bytes);

@@ -36,7 +36,7 @@ const WORTH: f64 = 0.1;
 const FIRST: f64 = 0.25;
 /// At least one CPU was free if less than this share of the command's CPUs was in use.
 const ROOM: f64 = 0.8;
-/// The sentences of verdicts on commands, and the advice.
+/// The sentences of verdicts on commands, and the remedies.
 const WORDS: &str = include_str!("bound/words.txt");
 
 /// The advice on a cause.
@@ -185,7 +185,7 @@ impl<'a> Facts<'a> {
         self.index.figures_of(metrics::CORE_IPC).find(counted)
     }
 
-    /// Whether unsampled threads used much of the command's CPU time, and there are too few samples to decide.
+    /// Whether there are too few samples for a decision because unsampled threads used much of the command's CPU time.
     fn hardly_seen(&self) -> bool {
         let seen = self.time.detail.get(detail::THREADS_SEEN).map_or(f64::INFINITY, |seen| seen.seen_seconds);
         let looks = self.looks().all as f64;
@@ -280,20 +280,20 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
     ];
     let mut causes: Vec<Cause> = rules.iter().filter_map(|rule| rule(&facts)).collect();
     sampled::add(&mut causes, &facts, facts.user / facts.cpu().max(1e-9) * facts.on_cpu());
-    // Threads contending for one lock run one at a time, so more CPUs do not help. They also spend kernel time on it, so larger reads do not
-    // help, unless samples show other kernel work.
+    // Threads contending for one lock run one at a time, so more CPUs do not help. Contention also uses kernel time, so kernel time is
+    // not reported as a separate cause unless samples show other kernel work.
     if causes.iter().any(|cause| cause.by == BoundBy::Lock && cause.share >= SECOND) {
         let at_locks = time::of_locks(&facts) >= FIRST;
         causes.retain(|cause| cause.by != BoundBy::TooFewCpus && !(at_locks && cause.by == BoundBy::Kernel));
     }
-    // The kernel counts threads throttled by a quota as runnable, but this count is inexact. If a CPU was free, no other process delayed
-    // them.
+    // The kernel counts threads throttled by a quota as runnable, but this count is inexact. If a CPU was free, the quota is the only cause
+    // of their run-queue time.
     let has_room = time::used_by_others(&facts).is_some_and(|other| other + facts.used() < ROOM * facts.cpus);
     if has_room && causes.iter().any(|cause| cause.by == BoundBy::Quota && cause.share >= SECOND) {
         causes.retain(|cause| ![BoundBy::CpuContention, BoundBy::TooFewCpus].contains(&cause.by));
     }
-    // With more CPUs, threads would contend even more for shared cache lines. Kernel time is due to these lines if threads repeatedly wait
-    // for a lock.
+    // With more CPUs, threads would contend even more for shared cache lines. If threads also wait repeatedly for a lock, the kernel time
+    // is due to the same contention.
     if causes.iter().any(|cause| cause.by == BoundBy::OwnThreads && cause.share >= SECOND) {
         let at_locks = facts.waits().get("lock").is_some_and(|waits| waits.again > 0);
         causes.retain(|cause| cause.by != BoundBy::TooFewCpus && !(at_locks && cause.by == BoundBy::Kernel));
@@ -316,8 +316,8 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
     {
         causes[..=at].rotate_right(1);
     }
-    // If a single thread waits, the wait is reported before the fact that there is only one thread. Kernel time without a known purpose
-    // does not count as an answer.
+    // A cause that slows down the running threads is reported before the fact that there is only one thread, or that work is uneven. Kernel
+    // time without a known purpose does not count as such a cause.
     let is_known = |cause: &Cause| cause.by != BoundBy::Kernel || cause.kind.is_some();
     let is_inside =
         |cause: &Cause| !cause.is_outside() && !SHAPES.contains(&cause.by) && !WAITS.contains(&cause.by);
@@ -347,7 +347,7 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
     let others = causes.iter().take_while(|cause| cause.is_outside()).count();
     let mut causes = causes.into_iter();
     let mut first = causes.next()?;
-    // The cause may be among loads of an unknown level, except if the command's processes or threads do not overlap.
+    // The cause is unknown if most of the time is spent on loads of an unknown level, unless processes or threads run one at a time.
     let computes = first.by == BoundBy::Cpu || first.says.code() == Some("bound-one-thread");
     first.by = if computes && core::is_hidden(&facts) { BoundBy::Unknown } else { first.by };
     let is_shown = |cause: &Cause| own(cause) >= SECOND || cause.is_outside();
@@ -376,10 +376,10 @@ fn answer(first: Cause, besides: impl IntoIterator<Item = Cause>, more: Option<T
 
 const TOO_SHORT: Template = Template::new(
     "bound-too-short",
-    "Took {wall}: too short for a verdict, because fork, exec and wait are included.",
+    "Took {wall}: too short for a verdict, because this time includes fork, exec and wait.",
 );
 /// The introduction of the second cause.
-const BESIDES: Template = Template::new("bound-besides", "Besides:");
+const BESIDES: Template = Template::new("bound-besides", "In addition:");
 
 /// The evidence that every answer includes.
 fn base_evidence(facts: &Facts) -> Vec<Evidence> {

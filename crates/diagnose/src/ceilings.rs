@@ -8,7 +8,7 @@ use record::{Label, Measurement, Metric, Record, Summary, metrics};
 use crate::latency_curve;
 use crate::record_index::RecordIndex;
 
-/// The reliable ceilings of a record; for memory, only results with working sets larger than the caches.
+/// The reliable ceilings of a record. For memory, they are based only on working sets larger than the caches.
 pub(crate) fn collect_ceilings(record: &Record) -> Ceilings {
     let sure = |metric: Metric| record.measurements_of(metric).filter(|m| m.doubt.is_none());
     let most = |values: &mut dyn Iterator<Item = f64>| values.filter(|v| v.is_finite()).reduce(f64::max);
@@ -76,8 +76,8 @@ fn probe_curve(record: &Record) -> Vec<ProbePoint> {
     if points.len() < 3 { Vec::new() } else { points }
 }
 
-/// The known ceilings, each replaced by the new result if that result is better, because load from other processes can only reduce results.
-/// Each new ceiling stores the date and the file of its record.
+/// The known ceilings, each replaced by a new result if that is better, because load from other processes can only make results worse. Each
+/// new ceiling stores the date and the file of its record.
 pub(crate) fn update_ceilings(old: Ceilings, new: Ceilings, day: &str, file: Option<&str>) -> Ceilings {
     let mut all = old;
     let mut better = Vec::new();

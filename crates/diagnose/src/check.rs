@@ -19,7 +19,8 @@ const BOUND: f64 = 0.1;
 const BOUND_IN_CLASS: f64 = MUCH;
 const DEVIATIONS: f64 = 3.0;
 
-/// The maximum share of all CPUs that other processes may use. The results of a thread on one of these CPUs may be wrong by the same share.
+/// The maximum share of all CPUs that other processes may use. If their load is spread evenly, it changes each thread's results by up to
+/// the same share.
 const BUSY: f64 = 0.05;
 
 /// Results that characterize the machine. All others, such as the CPU time of other processes, vary from day to day and are checked only if
@@ -127,7 +128,7 @@ fn hold(here: &Record, baseline: &Record) -> Held {
         match (here_says, baseline_says) {
             // A cache level that neither machine has is not reported as unchecked.
             (None, None) if limit || fact.from == CACHES => {}
-            // The CPU placement is not reported as unchecked unless it can be checked.
+            // If this machine's CPU placement is unknown, it is not reported as unchecked.
             (None, _) if fact.from.starts_with(SHAPE) => {}
             (None, None) => held.neither.push(off(None, None)),
             (here @ Some(_), there @ Some(_)) if here == there || alike => held.agree.push(off(here, there)),

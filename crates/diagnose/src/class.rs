@@ -1,5 +1,5 @@
 //! Classes of similar machines, and the facts in which machines differ. Machines of one class (system, processor, packages, hypervisor) are
-//! compared with each other; facts that can be configured, or that can change because of a failure, are differences within the class.
+//! compared with each other; facts that can be configured, or that can change because of a failure, may differ within a class.
 
 pub use crate::comparison::facts::{Fact, MEMORY_DEVICES, facts, tell_facts};
 

@@ -91,8 +91,8 @@ pub fn disturbance(record: &Record) -> Option<Text> {
     })
 }
 
-/// Adds a cause of noise (migrated vCPUs or other processes) if the results themselves are not marked. A run during which other processes
-/// ran is never reported as undisturbed.
+/// Adds a cause of noise (migrated vCPUs or other processes) to the doubts that lack one, so that a run disturbed by other processes is
+/// never reported as undisturbed.
 pub fn explain_noise(record: &mut Record) {
     let states = shape::of_record(record).map(|shape| shape::moved(&shape).to_vec()).unwrap_or_default();
     for m in record.measurements.iter_mut().filter(|m| m.doubt.is_some()) {
@@ -159,7 +159,7 @@ fn of_command(record: &Record) -> Option<f64> {
 /// The workload of a command that `stat` ran.
 const COMMAND: &str = "command";
 
-/// Whether a result is the time of such a command. A time with a thread count belongs to a scaling run instead.
+/// Whether a result is the time of a command that `stat` ran. A time with a thread count belongs to a scaling run instead.
 pub(crate) fn is_of_command(time: &&Measurement) -> bool {
     time.labels.word(Label::Workload) == Some(COMMAND) && time.labels.get(Label::Threads).is_none()
 }

@@ -75,8 +75,8 @@ pub(crate) fn class(one: &Process) -> Option<Text> {
     })
 }
 
-/// The bandwidths reached during the run of a record, not counting the traffic of other processes. The share of a competing process is
-/// relative to these.
+/// The bandwidths measured during a record's run, without the traffic of other processes. The share of bandwidth that another process uses
+/// is relative to these values.
 pub(crate) fn bandwidths(record: &Record) -> Ceilings {
     let reads = || record.measurements_of(metrics::MEMORY_BANDWIDTH).filter(|m| beyond_caches(record, m));
     let most = |threads: fn(u64) -> bool| {
@@ -118,7 +118,7 @@ fn takes(sampled: &Sampled, used: f64, ceilings: &Ceilings) -> Option<Text> {
     let (far, cached) = (sampled.far.share, sampled.last_cache.share);
     if far.max(cached) >= TAKES && sampled.level != Some(MemoryLevel::L2) {
         let bytes = Value::Rounded(Box::new(Value::Figure(sampled.working_set?, "B")), 1);
-        return Some(text!("accesses {bytes} beyond its core's caches", bytes));
+        return Some(text!("accesses a working set of {bytes}, larger than its core's caches", bytes));
     }
     (sampled.spinning.share >= TAKES).then(|| text!("spins"))
 }

@@ -3,7 +3,7 @@
 
 use record::statistics::{MAD_SCALE, median_of_sorted};
 
-/// A slope is computed over this many octaves to each side: two steps at eight sizes per octave.
+/// A slope is computed over this many octaves to each side, that is, over two steps if there are eight sizes per octave.
 const HALF_SPAN: f64 = 0.25;
 /// A step with a smaller rise does not start a separate level. The smallest published ratio between neighboring levels is about 1.5 (L3 to
 /// memory under load); TLB limits cause ratios of 1.1 to 1.25.
@@ -19,10 +19,11 @@ const FOOT: f64 = 0.25;
 const LAST_POINTS: usize = 5;
 /// The curve counts as having left a plateau after this share of the (logarithmic) climb to the next one.
 const LEFT: f64 = 0.15;
-/// A level ends at this ratio at the latest, because a climb over many octaves would reach the share above too late.
+/// A level ends at the latest where the latency has risen by this factor, because a climb over many octaves would reach the share defined
+/// above too late.
 const LEFT_RATIO: f64 = 1.15;
 
-/// A latency curve: distinct working sets in bytes, ascending; latency in ns, both as measured and made monotonic.
+/// A latency curve: distinct working sets in bytes, in ascending order, with their latencies in ns, both as measured and made monotonic.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Curve {
     bytes: Vec<u64>,
@@ -116,7 +117,7 @@ impl Curve {
             let lower = if slopes[peaks[at]] < slopes[peaks[at + 1]] { at } else { at + 1 };
             peaks.remove(lower);
         }
-        // Then merge climbs that do not lead to another level into their neighbors, the smallest first.
+        // Then merge each climb that does not lead to another level with a neighboring climb, starting with the smallest.
         loop {
             let edges = self.climbs(&peaks, &slopes);
             let least = edges.iter().enumerate().min_by(|a, b| a.1.rise.total_cmp(&b.1.rise));

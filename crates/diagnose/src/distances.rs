@@ -101,7 +101,7 @@ pub(crate) fn table(machine: &Machine) -> Table {
             table.insert((node.id, *to), *distance);
         }
     }
-    // If the table has only one direction, it applies to both.
+    // If the table contains only one direction of a pair, its distance applies to both directions.
     let rated: Vec<((u32, u32), u32)> = table.iter().map(|(at, distance)| (*at, *distance)).collect();
     for ((from, to), distance) in rated {
         table.entry((to, from)).or_insert(distance);

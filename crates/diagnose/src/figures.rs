@@ -19,7 +19,7 @@ pub(crate) fn spread(summary: &Summary) -> (f64, f64) {
 }
 
 /// The share of `could_be` that is lost if `is` is delivered. Lower is better for times, higher for rates. The interval includes the
-/// spread of both results and [`RESOLUTION`]; a loss whose interval includes 0 is unresolved.
+/// spread of both results and [`RESOLUTION`]; a loss whose interval includes 0 counts as unresolved.
 pub(crate) fn loss(is: &Summary, could_be: &Summary, better: Better) -> Verdict {
     let share = |is: f64, could_be: f64| match better {
         Better::Lower => 1.0 - could_be / is,

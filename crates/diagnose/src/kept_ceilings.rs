@@ -44,13 +44,14 @@ impl KeptCeilings {
         self.machines.iter().find(|one| is_same(&one.machine, here)).map(|one| &one.ceilings)
     }
 
-    /// Whether the file contains ceilings of any machine; these are of other machines if [`Self::find`] returns `None`.
+    /// Whether the file contains ceilings of any machine. If it does although [`Self::find`] returns `None`, all of them are of other
+    /// machines.
     pub fn is_of_others(&self) -> bool {
         !self.machines.is_empty()
     }
 
-    /// The file's text after adding what is new in a record of the machine `here`, which is stored in `file`; `None` if the record adds
-    /// nothing.
+    /// The new text of the ceilings file, with the data in a record of the machine `here`; `file` is the name of the record's file. `None`
+    /// if the record adds nothing.
     pub fn with_record(mut self, record: &Record, file: Option<&str>, here: &Identity) -> Option<String> {
         let mut new = collect_ceilings(record);
         (new != Ceilings::default()).then_some(())?;

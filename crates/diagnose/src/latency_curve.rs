@@ -51,8 +51,8 @@ pub(crate) fn size_of(measurement: &Measurement) -> u64 {
     measurement.labels.count(Label::Bytes).unwrap_or(0)
 }
 
-/// The node with the fastest memory, judged by the median over the sizes that were also measured on the node with the
-/// most measurements.
+/// The node with the most measurements. If several nodes have equally many, it is the one whose highest latency is
+/// lowest.
 fn nearest_node(points: &[&Measurement]) -> Option<u64> {
     let nodes: BTreeSet<Option<u64>> = points.iter().map(|m| m.labels.count(Label::Node)).collect();
     nodes

@@ -69,7 +69,7 @@ pub(crate) fn layers(index: &RecordIndex) -> Vec<Layer> {
                 time: *time,
                 seconds: m.detail.get(detail::SECONDS),
                 interval: m.interval(),
-                // JSON has no infinity: the variation of an imported time such as 1e288 could not be read back.
+                // JSON has no infinity, so the infinite variation of an imported time such as 1e288 could not be read back.
                 variation: m.summary.variation.filter(|variation| variation.is_finite()),
                 over,
                 over_interval: None,
@@ -82,13 +82,14 @@ pub(crate) fn layers(index: &RecordIndex) -> Vec<Layer> {
         .collect()
 }
 
-/// The overhead of a layer relative to the fastest. Only the repetition of that layer can take less time; the difference is then noise.
+/// The overhead of a layer relative to the fastest layer. Only the repetition can take less time than the fastest layer; the difference is
+/// then noise.
 fn says(over: f64) -> Text {
     match over {
         0.0 => FASTEST.into(),
         ..0.0 => text!(
             "layer-shorter",
-            "{less} faster than the fastest layer (a repetition: noise)",
+            "{less} faster than the fastest layer (noise: this layer is only a repetition)",
             less = Value::Share(-over)
         ),
         _ => text!("{over} slower than the fastest", over = Value::Share(over)),

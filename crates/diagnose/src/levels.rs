@@ -14,7 +14,7 @@ use crate::latency_curve::{LEAST_POINTS, LatencyCurve, size_of};
 use crate::record_index::RecordIndex;
 use crate::resources::{MEMORY, Walk, beyond};
 
-/// A cache counts as advertised if its measured size is at least this share of the advertised size: conflicts within sets and the program's
+/// A cache counts as having its advertised size if its measured size is at least this share of it: conflicts within sets and the program's
 /// own stack and page tables account for the rest.
 const AS_ADVERTISED: f64 = 0.8;
 /// The curve may stay at the latency of a cache up to this multiple of its advertised size (plus the size of the previous cache, if the
@@ -26,8 +26,8 @@ pub(crate) const MUCH_SMALLER: f64 = 0.5;
 /// The cost of leaving a cache or an edge unmatched; the cost of a match is the logarithm of the size ratio. This cost is high because a
 /// virtual machine may have only a thirtieth of the cache that the kernel shows.
 const UNMATCHED: f64 = 3.0;
-/// If the curve leaves a level at a size well above that of a cache, the level is probably another cache; the distance to a larger size is
-/// therefore multiplied by this factor.
+/// If an edge is at a size well above that of a cache, it is probably the edge of another cache. The cost of a match is therefore
+/// multiplied by this factor if the edge is at a larger size than the cache.
 const BEYOND: f64 = 5.0;
 /// Working sets beyond the caches form a separate memory level if their latency is more than this multiple of that of the last plateau.
 const NOT_ITS_OWN: f64 = 1.5;
@@ -59,7 +59,7 @@ pub fn levels(index: &RecordIndex) -> Vec<Level> {
     let caches = advertised(index.record, cpu);
     let mut levels: Vec<Level> = Vec::new();
     for (mut level, flat) in name(&curve, &caches) {
-        // A level may be placed between two plateaus; it is never faster than the previous one.
+        // A level may be placed between two plateaus; its latency is at least that of the previous level.
         level.latency_ns = level.latency_ns.max(levels.last().map_or(0.0, |level| level.latency_ns));
         level.latency_cycles = source.cycles(index, flat, level.latency_ns);
         levels.push(level);
@@ -84,8 +84,8 @@ pub fn levels(index: &RecordIndex) -> Vec<Level> {
 }
 
 impl<'a> LatencyCurve<'a> {
-    /// The result at the largest working set that was measured on both page sizes, with the page size of the curve; `None` if the curve
-    /// does not contain it.
+    /// The result on the page size of the curve at the largest working set that was measured on both page sizes; `None` if the curve does
+    /// not contain this result.
     fn of_both_pages(&self, index: &RecordIndex<'a>) -> Option<&'a Measurement> {
         let (small, huge) = index.pages()?;
         [huge, small].into_iter().find(|figure| self.points.iter().any(|point| std::ptr::eq(*point, *figure)))
@@ -167,7 +167,8 @@ fn name(curve: &Curve, caches: &[Advertised]) -> Vec<Named> {
     let left: Vec<u64> = curve.plateaus(&edges).iter().filter_map(|plateau| plateau.left_at).collect();
     let mut matched = align(&left, caches);
     let ripple = to_its_wall(&edges, &mut matched, caches.len());
-    // An edge without a cache counts only beyond the last edge with a cache; before that, its cause is a TLB or a port.
+    // An edge that matches no cache is used only beyond the last edge that matches one; an earlier edge without a match has another cause,
+    // such as a TLB or a port.
     let last_matched = matched.iter().rposition(Option::is_some);
     let (kept, of_cache): (Vec<Edge>, Vec<Option<usize>>) = edges
         .iter()
@@ -210,8 +211,8 @@ fn name(curve: &Curve, caches: &[Advertised]) -> Vec<Named> {
 }
 
 /// If an edge between those of the last two caches is much steeper than the edge of the last cache, assigns the last cache to this steeper
-/// edge. Memory then begins there, and the edge at about the advertised size is a mere ripple; its index is returned. Such a curve is
-/// typical of a virtual machine that gets only a small part of the cache that the kernel shows.
+/// edge. Memory then begins at the steeper edge. The edge at about the advertised size is a mere ripple, and its index is returned. Such a
+/// curve is typical of a virtual machine that gets only a small part of the cache that the kernel shows.
 fn to_its_wall(edges: &[Edge], matched: &mut [Option<usize>], caches: usize) -> Option<usize> {
     let own = matched.iter().rposition(Option::is_some)?;
     let last = matched[own].filter(|cache| *cache > 0 && cache + 1 == caches)?;
@@ -253,7 +254,7 @@ fn seen(plateau: &Plateau, left: u64, own: &Advertised, before: u64) -> Named {
     let judgement = if share < MUCH_SMALLER {
         text!(
             "level-part-of-cache",
-            "advertised {advertised}, latency rises beyond {left}: this CPU gets only part of the cache (virtual machine, cache allocation or \
+            "advertised {advertised}, but latency rises beyond {left}: this CPU gets only part of the cache (virtual machine, cache allocation or \
             other users)",
             left = left_at
         )

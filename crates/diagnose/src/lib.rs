@@ -1,5 +1,5 @@
 //! Interprets records: the levels of the memory hierarchy, the distance of each resource from line speed, and findings. All functions are
-//! pure functions of a record; none reads a file or measures.
+//! pure functions of a record; none reads files or takes measurements.
 //!
 //! A new rule needs one new file in `findings/`, a line in [`RULES`] and a section in `rules.txt`.
 

@@ -151,8 +151,8 @@ fn figures(index: &RecordIndex) -> BTreeMap<&'static str, Seen> {
     found
 }
 
-/// The latency of a load from the CPU's local memory in a record of another tool: the result for the largest working set, if this exceeds
-/// the caches.
+/// The latency of a load from the CPU's local memory in a record imported from another tool: the result for the largest working set, if
+/// this exceeds the caches.
 fn own_memory(index: &RecordIndex) -> Option<Seen> {
     let least = beyond(index.record, index.levels(), Walk::Loads);
     let own_node = |m: &&Measurement| {
@@ -198,7 +198,7 @@ fn pairs(index: &RecordIndex) -> BTreeMap<&'static str, Vec<f64>> {
     found
 }
 
-/// The results of the published machines of a design, each with its name: of guests for a guest.
+/// The results of the published machines of a design, each with its name. For a guest, only published guests are included.
 pub(crate) type Others<'a> = Vec<(&'a str, BTreeMap<&'static str, Seen>)>;
 
 /// Whether another machine has a processor of this design.
@@ -213,8 +213,8 @@ pub(crate) fn others<'a>(core: Option<&Core>, guest: bool, published: &'a [(Stri
     alike.map(|(name, other)| (name.as_str(), figures(&RecordIndex::new(other)))).collect()
 }
 
-/// Judges a result, of a record or of a line of text, by the same range as the headlines. The results of published machines are the range
-/// only if there is no other; they do not extend another one. `threads` is the number of threads of the triad, if it is known.
+/// Judges a result from a record or from a line of text by the same range as the headlines. If there is no published range, the results of
+/// published machines form the range; they never extend a published range. `threads` is the number of threads of the triad, if it is known.
 pub(crate) fn judge(
     machine: &Machine,
     core: Option<&'static Core>,

@@ -1,5 +1,6 @@
 //! One result in free text, compared with its peers: `MLC idle latency 142 ns on EPYC 9554`.
 
+use record::diagnosis::Position;
 use record::text::Value;
 use record::{Machine, Record, Text, metrics, text};
 use regex_lite::{Captures, Regex, RegexBuilder};
@@ -26,8 +27,8 @@ fn read(figure: &Captures) -> Option<(f64, &'static str)> {
     Some((number * factor, unit))
 }
 
-/// Compares the result in a line with its peers, or returns the reason if the line contains too little information. All-CPU bandwidths are
-/// those of the number of sockets named in the line, or of one socket if the line names none.
+/// Compares the result in a line with its peers, or returns the reason if the line contains too little information. A bandwidth of all CPUs
+/// is assumed to be that of as many sockets as the line names, or of one socket if the line names none.
 pub fn like_line(line: &str, published: &[(String, Record)]) -> Result<Like, Text> {
     let line = line.trim();
     let rest = pattern("clock-in-name").map_or(line.into(), |in_name| in_name.replace_all(line, ""));
@@ -53,7 +54,7 @@ pub fn like_line(line: &str, published: &[(String, Record)]) -> Result<Like, Tex
         return Err(text!(
             "line-no-processor",
             "the processor's model is missing or unknown; add it to the line, for example EPYC 9554, \
-             Xeon Platinum 8480+ or Graviton3 (for this machine: linespeed reference --like .)"
+             Xeon Platinum 8480+ or Graviton3 (for this machine, run linespeed reference --like .)"
         ));
     };
     if !could_be(value, unit) {
@@ -66,8 +67,8 @@ pub fn like_line(line: &str, published: &[(String, Record)]) -> Result<Like, Tex
     let Some(quantity) = kind.and_then(|row| row.get(1)).filter(|quantity| **quantity != "-") else {
         return Err(text!(
             "line-no-kind",
-            "the kind of result is ambiguous; specify one of: idle latency, remote latency, L2 or L3 latency, core to core on one socket, \
-             STREAM triad, read bandwidth of one or all cores, boost or all-core clock"
+            "the kind of result is ambiguous; specify idle latency, remote latency, L2 or L3 latency, core to core on one socket, \
+             STREAM triad, read bandwidth of one or all cores, or boost or all-core clock"
         ));
     };
     let says = |name: &str| pattern(name).is_some_and(|words| words.is_match(line));
@@ -83,6 +84,9 @@ pub fn like_line(line: &str, published: &[(String, Record)]) -> Result<Like, Tex
     // The range of one model is named after the model, not after the whole line.
     let part = core.names.as_ref().and_then(|names| names.find(line));
     row.of = row.of.map(|of| part.filter(|_| of == line).map_or(of, |part| part.as_str().to_owned()));
+    // Prefetchers shorten the latency of regular strides; lat_mem_rd -t uses a random order.
+    row.unreliable |= says("strided") && !line.contains(" -t") && row.position == Some(Position::Low);
+    row.position = row.position.filter(|_| !row.unreliable);
     Ok(Like { design: Some(core.name.clone()), guest: is_guest, figures: vec![row], ..Like::default() })
 }
 
@@ -99,8 +103,6 @@ fn could_be(value: f64, unit: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use record::diagnosis::Position;
-
     use super::*;
     use crate::like::{like, title};
     use crate::samples::{add_curve, machine, measured};
@@ -180,6 +182,15 @@ mod tests {
             let why = like_line(line, &[]).expect_err(line);
             assert_eq!(why.code(), Some(code), "{line}: {why}");
         }
+    }
+
+    #[test]
+    fn a_short_latency_of_regular_strides_is_not_low() {
+        let row = |line: &str| like_line(line, &[]).unwrap().figures.swap_remove(0);
+        let strided = row("lat_mem_rd 69.8 ns on Xeon Platinum 8269CY");
+        assert!(strided.position.is_none() && strided.unreliable && strided.range.is_some(), "{strided:?}");
+        assert_eq!(row("idle latency 69.8 ns on Xeon Platinum 8269CY").position, Some(Position::Low));
+        assert_eq!(row("lat_mem_rd 169.8 ns on Xeon Platinum 8269CY").position, Some(Position::High));
     }
 
     #[test]

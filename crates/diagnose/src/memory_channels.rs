@@ -16,7 +16,7 @@ const CHANNEL_BITS: u32 = 64;
 pub(crate) struct Channels {
     /// Channels with at least one device.
     pub populated: usize,
-    /// The sum over the channels of MT/s × bytes per transfer, B/s.
+    /// The sum of the channels' peak bandwidths, B/s. The peak bandwidth of a channel is its transfer rate times the bytes per transfer.
     pub bytes_per_second: f64,
     /// Configured MT/s of the slowest and the fastest channel.
     pub mt_s: (u32, u32),
@@ -98,7 +98,7 @@ pub(crate) fn rated_mt_s(machine: &Machine, device: &MemoryDevice) -> Option<u32
 }
 
 /// The configured rate of a device, MT/s. `None` if the firmware may have reported the clock instead, that is, if the value is exactly half
-/// the rated speed or below the minimum of its kind.
+/// the rated speed or below the minimum for this kind of device.
 pub(crate) fn running_mt_s(device: &MemoryDevice) -> Option<u32> {
     let configured = device.configured_mt_s.filter(|speed| *speed > 0)?;
     let is_half = device.rated_mt_s.is_some_and(|rated| rated.abs_diff(configured.saturating_mul(2)) <= 2);
@@ -111,8 +111,8 @@ pub(crate) fn are_made_up(machine: &Machine) -> bool {
     machine.is_virtual() && machine.virtualization.emulated != Some(true)
 }
 
-/// Whether the list of devices is complete, that is, accounts for all memory that the machine reports and has a device for each slot. An
-/// imported text may be truncated.
+/// Whether the list of devices is complete, that is, accounts for all memory that the machine reports and has a device for each slot.
+/// Imported output may be truncated.
 pub(crate) fn is_whole(machine: &Machine) -> bool {
     let mut devices = machine.memory_devices.iter().filter(|device| is_populated(device));
     let listed = devices.try_fold(0, |sum: u64, device| Some(sum.saturating_add(device.bytes?)));
@@ -120,9 +120,9 @@ pub(crate) fn is_whole(machine: &Machine) -> bool {
     is_all && machine.memory_slots.is_none_or(|slots| slots as usize <= machine.memory_devices.len())
 }
 
-/// The channels of a machine. `None` unless the list of devices is complete and contains the channel and configured speed of every device,
-/// because the sum would otherwise be too low, and no memory is stacked in the processor's package. Devices on one channel share its
-/// bandwidth, so each channel counts once, at the speed of its slowest device.
+/// The channels of a machine. `None` if the list of devices is incomplete or lacks the channel or configured speed of a device, because the
+/// sum would then be too low; also `None` if memory is stacked in the processor's package. Devices on one channel share its bandwidth, so
+/// each channel counts once, at the speed of its slowest device.
 pub(crate) fn channels(machine: &Machine) -> Option<Channels> {
     let mut channels: BTreeMap<(Option<u32>, &str), Channel> = BTreeMap::new();
     let is_stacked = |device| is_populated(device) && !is_on_channel(device);

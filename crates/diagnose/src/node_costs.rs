@@ -82,7 +82,7 @@ impl Costs {
         let cell = |at| self.latency.as_ref().and_then(|matrix| matrix.cells.get(&at)).map(|cost| cost.value);
         let reported = |at| self.distances.get(&at).map(|distance| f64::from(*distance));
         // Pairs can be compared only if the distances of all pairs have the same source. The firmware's table is either complete or absent,
-        // so it is used first.
+        // so it takes precedence.
         reported((from, to)).or_else(|| cell((from, to))).or_else(|| cell((to, from))).unwrap_or(FAR)
     }
 
@@ -203,7 +203,7 @@ pub(crate) fn nodes_of_cpus(machine: &Machine) -> BTreeMap<u32, u32> {
     lists.chain(own).filter(|(_, node)| *node < MOST_NODES).collect()
 }
 
-/// Results for the largest working set of a latency curve on several nodes (`lat_mem_rd` under `numactl`).
+/// The matrix from the results for the largest working set whose latency was measured on several nodes (`lat_mem_rd` under `numactl`).
 fn curve(index: &RecordIndex, distances: &distances::Table) -> Option<Matrix> {
     let of_cpu = nodes_of_cpus(&index.record.machine);
     let mut sizes: BTreeMap<(u64, &str), OfNodes> = BTreeMap::new();

@@ -47,7 +47,7 @@ impl Observed {
     /// only binding can explain.
     pub(crate) fn against_model(&self, devices: Option<f64>, now: Option<u32>, modelled: f64) -> Text {
         let mut says = self.says();
-        // The devices of which the text speaks may be faster than those of the other machine.
+        // The devices named in `changes` may be faster than those of the other machine.
         let named =
             self.changes.split_once(" MT/s").and_then(|(front, _)| front.rsplit(' ').next()?.parse().ok());
         let named = named.zip(now).map(|(then, now): (f64, u32)| then / f64::from(now));

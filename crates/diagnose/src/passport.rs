@@ -34,7 +34,8 @@ pub struct Passport {
     pub outcome: Comparable,
     /// The design of both processors, if both are known to have the same design.
     pub design: Option<String>,
-    /// This machine's clock divided by the baseline's clock. A time measured on this machine times this ratio is the time on the baseline.
+    /// This machine's clock divided by the baseline's clock. To convert a time measured on this machine to a time on the baseline, multiply
+    /// it by this ratio.
     pub clock_ratio: Option<f64>,
     /// The 95 % interval of the ratio.
     pub interval: Option<(f64, f64)>,
@@ -77,7 +78,7 @@ pub fn passport(here: &Record, baseline: &Record) -> Passport {
     }
 }
 
-/// The passport relative to the nearest of several baselines; `None` if there are no baselines.
+/// The passport relative to the most similar of several baselines; `None` if there are no baselines.
 pub fn nearest_passport(here: &Record, classes: &[ClassBaseline]) -> Option<Passport> {
     let all = classes.iter().map(|class| passport(here, &class.record));
     all.min_by_key(|passport| (passport.outcome == Comparable::No, passport.reasons.len()))

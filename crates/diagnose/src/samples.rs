@@ -174,7 +174,7 @@ pub(crate) fn device(locator: &str, channel: &str, gib: u64) -> MemoryDevice {
     }
 }
 
-/// A machine with this many nodes of one CPU each, one package each, with a matrix of latencies: `ns(from, to)`.
+/// A machine with this many nodes and a matrix of latencies, `ns(from, to)`. Each node is a package with one CPU.
 pub(crate) fn nodes(count: u32, distance: impl Fn(u32, u32) -> u32, ns: impl Fn(u32, u32) -> f64) -> Record {
     let mut record = machine(count);
     for cpu in &mut record.machine.cpus {
@@ -215,7 +215,7 @@ pub(crate) fn ran(record: &mut Record, busy: f64, own: f64) {
     record.conditions.after = Some(Snapshot { load: None, ..at(110.0, 500.0 + busy, own) });
 }
 
-/// Whether one of a text's sentences has this code.
+/// Whether one of the sentences in a text has this code.
 pub(crate) fn has_code(text: &Text, code: &str) -> bool {
     text.sentences().iter().any(|one| one.code() == Some(code))
 }

@@ -41,8 +41,8 @@ pub(crate) fn find_steps<'a>(index: &RecordIndex<'a>) -> Vec<Steps<'a>> {
     }
     let mut steps: BTreeMap<(&str, Option<u64>), BTreeMap<u64, &Measurement>> = BTreeMap::new();
     let sizes = BlockSizes::from_record(index.record);
-    // Only steps whose threads were placed by the system, or that fill cores before siblings: in other steps, as many threads as cores does
-    // not mean one thread per core.
+    // Uses only steps whose threads were placed by the system, and steps that fill cores before siblings. In other steps, having as many
+    // threads as cores does not mean one thread per core.
     let is_free = |m: &Measurement| matches!(m.labels.word(Label::Placement), None | Some("cores-first"));
     let figures = index.figures_of(metrics::WORKLOAD_THROUGHPUT).filter(|m| m.value() > 0.0 && is_free(m));
     for m in figures.filter(|m| sizes.is_level(m)) {

@@ -4,8 +4,8 @@ use record::Watch;
 use record::diagnosis::BoundBy;
 use record::watch::{Held, Moment};
 
-/// Maximum number of stretches in a recording, and their minimum share of the recording's time. A shorter stretch is
-/// merged into a neighbor.
+/// Maximum number of stretches in a recording, and the minimum share of the recording's time for each stretch. A
+/// shorter stretch is merged into a neighbor.
 const MOST: usize = 8;
 const SHORTEST: f64 = 0.05;
 

@@ -1,5 +1,5 @@
-//! Texts in table files next to the code that displays them. A table consists of `[section]` lines, each followed by one row per line, with
-//! ` :: ` between cells. `(code)` precedes words that have a code. Lines that begin with `#` are comments.
+//! Sentences and other strings in table files next to the code that displays them. A table consists of `[section]` lines, each followed by
+//! one row per line, with ` :: ` between cells. `(code)` precedes words that have a code. Lines that begin with `#` are comments.
 
 use record::Template;
 use serde::Serialize;

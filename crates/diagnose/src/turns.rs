@@ -1,5 +1,5 @@
-//! Evaluates commands that ran alternately: the time of each command relative to the first one, round by round; the noise floor; and other
-//! differences between the commands.
+//! Evaluates commands that ran alternately. Determines the time of each command relative to the first one (round by round), the noise
+//! floor, and other differences between the commands.
 
 mod explained;
 
@@ -79,8 +79,8 @@ fn bound_alone(record: &Record, workload: &str) -> Option<record::diagnosis::Bou
     Some(bound)
 }
 
-/// Times of the same command in consecutive runs. The command that is last in one round is first in the next: the last command after each
-/// even round, and the first command after each odd one. The order within the pairs alternates, so that drift does not favor either run.
+/// Times of the same command in consecutive runs. The command that runs last in one round runs first in the next: the last command after an
+/// even round, and the first command after an odd round. The order within the pairs alternates, so that drift does not favor either run.
 fn against_themselves(times: &[&Measurement]) -> Vec<(f64, f64)> {
     let [first, .., last] = times else { return Vec::new() };
     let neighbours = |time: &Measurement, from: usize| -> Vec<(f64, f64)> {
@@ -125,7 +125,7 @@ fn against(
     })
 }
 
-/// The message about a command that failed in most of its runs, so that its time is not the time of its work.
+/// The message about a command that failed in most of its runs. The time of such a command is not the time of its work.
 fn describe_failures(command: &Named) -> Option<Text> {
     let ends: Vec<RunEnd> = command.time.detail.get(detail::ENDS)?;
     let fails = |end: &&RunEnd| !matches!(end, RunEnd::Code(0) | RunEnd::TimedOut(_) | RunEnd::Stopped(_));

@@ -101,8 +101,8 @@ pub(crate) fn fit(points: &[Point], distinct: usize) -> Option<Fit> {
     for _ in 0..if distinct > parameters + 1 { ROUNDS } else { 0 } {
         let distances: Vec<f64> =
             rows.iter().map(|row| (row.y - row.by(&best)).abs() * row.weight.sqrt()).collect();
-        // If the usual distance is below 1, most steps are nearer to the fit than their own uncertainty; the uncertainty is then used
-        // instead.
+        // If the usual distance is below 1, most steps deviate from the fit by less than their own uncertainty. The uncertainty is then
+        // used instead of the usual distance.
         let usual = median(distances.iter().copied())?.max(1.0) * FAR;
         weights = rows
             .iter()
@@ -144,8 +144,8 @@ fn constrained(rows: &[Row], weights: &[f64], parameters: usize) -> Option<[f64;
         .min_by(|a, b| cost(a).total_cmp(&cost(b)))
 }
 
-/// Least squares over these parameters, with all others 0. Uses a QR decomposition by modified Gram-Schmidt, because
-/// normal equations would lose half of the digits.
+/// Least squares over these parameters, with all other parameters 0. Uses a QR decomposition by modified Gram-Schmidt, because normal
+/// equations would lose half of the digits.
 fn solve(rows: &[Row], weights: &[f64], set: &[usize]) -> Option<[f64; 3]> {
     let roots: Vec<f64> = weights.iter().map(|weight| weight.sqrt()).collect();
     let mut columns: Vec<Vec<f64>> =

@@ -16,7 +16,7 @@ use super::busy;
 const LISTS: usize = 3;
 const REMARKS: usize = 4;
 const BY_HAND: usize = 2;
-/// Minimum number of lines of the short table: its head and two knobs.
+/// Minimum number of lines of the short table: the header and two knobs.
 const LEAST_ROWS: usize = 3;
 
 /// The audited knobs of a machine.

@@ -78,8 +78,8 @@ pub(crate) fn check_memory(copies: usize, each: u64, free: Option<u64>) -> Resul
     Err(Trouble::NoRoom(text!("{copies} copies require {needed} ({each} each); {free} is free")))
 }
 
-/// Starts all copies up to their gates. The complete output is saved only if it will be `read`, because reading it
-/// slows down the measured work.
+/// Starts all copies; each copy then waits at its gate. The complete output is saved only if it will be `read`, because reading it slows
+/// down the measured work.
 pub(crate) fn start_copies(
     command: &[Template],
     environment: &BTreeMap<String, Template>,

@@ -77,7 +77,7 @@ pub enum Trouble {
     /// The command failed because this version of the program does not support a value; the text explains this.
     #[error("{0}")]
     Gone(String),
-    /// The command failed in every run. Although failed runs count, there is no completed work to rate.
+    /// The command failed in every run. Failed runs count if the user requests it, but no work was completed, so there is no throughput.
     #[error("every run failed, so there is no throughput: the command {0}")]
     AllFailed(Failed),
     /// The command exceeded the time limit (in seconds).

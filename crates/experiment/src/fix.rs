@@ -58,7 +58,7 @@ pub fn choose<'a>(
     let out_of_range = |number: usize| {
         let has = name_findings(findings.len());
         FixError::NoFix(format!(
-            "there is no finding {number}: the record has {has}; linespeed show lists them"
+            "there is no finding {number}: the record has {has} (linespeed show lists them)"
         ))
     };
     let number = match asked.parse::<usize>() {
@@ -81,7 +81,7 @@ pub fn choose<'a>(
     let Some(value) = finding.knob() else {
         let remedy = finding.remedy.first().map_or("none is known".to_owned(), ToString::to_string);
         let what = &finding.what;
-        return Err(FixError::NoFix(format!("no knob fixes finding {number} ({what}); remedy: {remedy}")));
+        return Err(FixError::NoFix(format!("no knob fixes finding {number} ({what}). Remedy: {remedy}")));
     };
     if !here.is_same_hardware(&record.machine) {
         let other = record.machine.hostname.as_deref().filter(|name| here.hostname.as_deref() != Some(name));
@@ -113,7 +113,7 @@ impl Outlook {
 }
 
 impl Fix<'_> {
-    /// The effect of the fix on the machine below this root. `keep` means that the values are to stay set after the
+    /// The effect of the fix on the machine below this root. If `keep` is set, the values stay set after the
     /// measurement.
     pub fn look(&self, root: &Root, keep: bool) -> Result<Outlook, FixError> {
         let tree = Tree::new(root);

@@ -49,8 +49,8 @@ pub trait LayoutObserver: RunObserver {
     fn run_done(&mut self, planned: bool, took: &LayoutRun, done: usize, all: usize);
 }
 
-/// Runs both layouts in rounds, after a trial of one copy and a trial of all copies unpinned, which do not count. The
-/// first trial loads files into memory and shows the memory use of a copy.
+/// Runs both layouts in rounds, after two trials that do not count: one of a single copy, and one of all copies
+/// unpinned. The first trial loads files into memory and shows the memory use of a copy.
 pub fn run_layouts(
     command: &[Template],
     planned: &[PlacedCopy],
@@ -109,7 +109,7 @@ fn run_layout(
 /// The marks that a run can have, in the order in which they are counted.
 const MARKS: [Mark; 4] = [Mark::Switched, Mark::Stolen, Mark::Throttled, Mark::Quota];
 
-/// The message for a plan that changes nothing, so that there is nothing to compare.
+/// The message for a plan that changes nothing. There is then nothing to compare.
 const NOTHING_PLANNED: &str = "nothing to verify: the plan binds nothing. Omit {threads} to pin one copy to \
                                each CPU, or use --processes N for several processes";
 
@@ -167,7 +167,7 @@ fn bind_copy(process: &Process, cpus: &CpuList, threads: u32) -> PlacedCopy {
         ("node", process.nodes.to_string()),
     ];
     PlacedCopy {
-        // If only memory is set, or nothing, threads may run on all CPUs.
+        // If the plan sets only memory or sets nothing, threads may run on all CPUs.
         cpus: (!cpus.is_empty() && !interleave).then(|| cpus.clone()),
         memory: (!process.memory.is_empty()).then(|| (process.memory.clone(), interleave)),
         values: values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Values>(),

@@ -26,7 +26,7 @@ pub enum Worth {
     NothingSeen,
     /// A proof was inconclusive.
     TooNoisy,
-    /// The gain is at most this share of a quantity, which is below the noise floor.
+    /// The gain is at most this share of a quantity. This share is below the noise floor.
     BelowFloor(&'static str, f64),
     /// The gain is at most this share of a quantity.
     AtMost(&'static str, f64),
@@ -132,13 +132,13 @@ impl Worth {
                 let (time, tuned) = (seconds(p99), seconds(tuned));
                 text!("Wake-up p99 here: {time} ({tuned} without deep idle states).")
             }
-            Worth::BehindOthers => text!(
-                "Unknown here: hidden by the load of other processes; try again when the machine is idle."
-            ),
+            Worth::BehindOthers => {
+                text!("Unknown here: other processes hide the effect. Try again when the machine is idle.")
+            }
             Worth::NotMeasured if how == ProofBy::None => text!("Not measured here."),
             Worth::NotMeasured => {
                 let sudo = if how == ProofBy::Roots { "sudo " } else { "" };
-                text!("Not measured here; to measure it: {sudo}linespeed quiet --prove {knob} -- COMMAND.")
+                text!("Not measured here. To measure it: {sudo}linespeed quiet --prove {knob} -- COMMAND.")
             }
         }
     }

@@ -1,6 +1,6 @@
-//! Determines by experiment which resources a command needs. Plain runs alternate with runs on huge pages, on fewer
-//! CPUs, and on these fewer CPUs next to a program that uses memory bandwidth or the last-level cache. A change that
-//! slows the command down shows that it needs the affected resource.
+//! Determines by experiment which resources a command needs. Plain runs alternate with runs on huge pages, on fewer CPUs, and on these
+//! fewer CPUs next to a program that uses memory bandwidth or the last-level cache. A slowdown shows that the command needs the affected
+//! resource; a speedup on huge pages shows page-walk overhead.
 
 use std::ffi::{OsStr, OsString};
 use std::time::Instant;
@@ -124,7 +124,7 @@ pub fn probe(
         let pairs: Vec<(f64, f64)> =
             done.whole.iter().map(|round| (of(&round[way]), of(&round[base]))).collect();
         let compared = compare_pairs(&pairs, Scale::Ratio, COMPARISONS, None);
-        // Converts the relative decrease to the factor by which the changed run took longer.
+        // Converts the relative difference (the decrease in time from the changed run to the unchanged one) into the ratio of their times.
         let ratio = |less: f64| 1.0 / (1.0 - less).max(1e-9);
         (compared.rounds > 0).then(|| Probe {
             kind,
@@ -190,7 +190,7 @@ fn plan(job: &Job, machine: &Machine, coverage: &mut Vec<Coverage>) -> (Vec<Way>
     let keep = order.len() - (order.len() / TAKEN).max(1).min(order.len());
     let (left, taken) = order.split_at(keep);
     if left.is_empty() {
-        let why = text!("competitors need a second CPU");
+        let why = text!("the competing programs need a second CPU");
         coverage.push(Coverage::skipped("probe beside others", why));
         return (ways, None, CpuList::default());
     }

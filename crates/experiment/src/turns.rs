@@ -87,8 +87,8 @@ pub struct InTurns {
 pub fn run_in_turn(request: Request, observer: &mut dyn Observer) -> InTurns {
     let count = request.commands.len();
     let mut done = InTurns { runs: vec![Vec::new(); count], failed: vec![None; count], ended: None };
-    // Each run is treated as a later run, so that the first command does not read more of standard input than the
-    // others.
+    // Each run is treated as a later run, which gets no input from a pipe. Otherwise, the first command would read more
+    // of standard input than the others.
     let mut input = SharedInput::of_runs(u32::MAX);
     if input.is_pipe_with_content() {
         observer.leaves_pipe();

@@ -125,7 +125,7 @@ pub struct Brief {
     pub kind: Kind,
     /// A short description of the machine.
     pub machine_is: String,
-    /// The value of each of [`facts`], by its number; temporary states have no value here.
+    /// For each of [`facts`], in order, the number of its shared value; temporary states have none here.
     pub facts: Vec<Option<u32>>,
     /// The record's headline results.
     pub figures: Figures,

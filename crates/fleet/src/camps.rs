@@ -197,7 +197,7 @@ fn find_gap(column: &Column) -> Option<(f64, f64)> {
     clear.then(|| (gap(&at) / within, (logs[at] + logs[at - 1]) / 2.0))
 }
 
-/// Removes and returns results that form two groups although their families do not. The method is the cause of such groups, not the
+/// Removes and returns results that form two groups although their families do not. The cause of such groups is the method, not the
 /// machines.
 pub(crate) fn take_out_two_valued(group: &mut Group) -> Vec<u32> {
     let (two, one): (Vec<Column>, Vec<Column>) =

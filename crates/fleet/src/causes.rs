@@ -15,7 +15,7 @@ use Family::{
     AllCpus, Core, CoreToCore, KernelCosts, MemoryBandwidth, MemoryLatency, Nodes, SlowestCpu, WakeUp,
 };
 
-/// A function that returns the share of a machine's CPU time that others used.
+/// A function that returns the share of a machine's CPU time that other processes or other guests used.
 type Part = fn(&Brief) -> Option<f64>;
 
 /// A fact that can make a machine slow.
@@ -70,7 +70,7 @@ const LEAST_PART: f64 = 0.1;
 
 /// The cause is a fact that no rule covers and that no other machine of the class shares.
 pub(crate) const ONLY_HERE: Template =
-    Template::new("fleet-cause-only-here", "only on this machine: {what} {value}; {usual} on all others");
+    Template::new("fleet-cause-only-here", "only on this machine: {what} {value} ({usual} on all others)");
 /// No visible cause.
 pub(crate) const BY_NONE: Template =
     Template::new("fleet-cause-none", "inventory and settings match the class");
@@ -78,11 +78,11 @@ pub(crate) const BY_NONE: Template =
 /// Causes that take CPU time: other processes, and other guests.
 const BY_OTHERS: Template = Template::new(
     "fleet-cause-others",
-    "other processes used {share} of its CPUs during the run, {usual} on the other machines",
+    "other processes used {share} of this machine's CPUs during the run, but {usual} on the other machines",
 );
 const BY_STEAL: Template = Template::new(
     "fleet-cause-steal",
-    "steal time was {share} of its CPU time, {usual} on the other machines",
+    "steal time was {share} of this machine's CPU time, but {usual} on the other machines",
 );
 
 /// A machine to explain.
@@ -131,13 +131,13 @@ pub(crate) fn find_causes(case: &Case) -> Vec<FleetCause> {
     if let Some(speed) = case.clock {
         let usual = case.sound().filter(|member| member.throttled.unwrap_or(0) > 0).count();
         if let Some(times) = machine.throttled.filter(|times| *times > 0 && usual == 0) {
-            let says = text!("the clock was throttled by heat {times} times during the run");
+            let says = text!("the clock was throttled by heat (throttle events during the run: {times})");
             add(case.likelihood(&[Core], CLOCK), 1.0, says, None);
         }
         let speed = Value::Share(speed);
         let says = text!(
             "fleet-cause-clock",
-            "core clock {speed} of the class median: limited by power, heat or firmware"
+            "core clock at {speed} of the class median: limited by power, heat or firmware"
         );
         add(case.likelihood(&[Core], CLOCK), 0.7, says, None);
     }

@@ -20,8 +20,8 @@ pub(crate) fn confirm(machines: &[&str]) -> Vec<String> {
 /// Maximum number of records shown side by side in a comparison.
 const SIDE_BY_SIDE: usize = 4;
 
-/// Alternatives to `fleet` if there are too few machines: commands that compare the records with each other, and that compare a machine
-/// with one of them.
+/// Alternatives to `fleet` if there are too few machines: a command that compares the records with each other, and a command that uses one
+/// of the records as the baseline for another machine.
 pub(crate) fn hold_against_each_other(records: &[&Path]) -> Vec<String> {
     let words: Vec<String> = records.iter().map(|path| quote_word(&visible(path))).collect();
     let shown = words.iter().take(SIDE_BY_SIDE).map(String::as_str).collect::<Vec<_>>().join(" ");

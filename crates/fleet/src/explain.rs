@@ -45,7 +45,7 @@ fn explain_one(slow: &mut Slow, medoid: &str, base: &Record, this: &Record, tool
     let of_figure = |explanation: &&record::comparison::Explanation| explanation.speed < 1.0;
     let slower: Vec<_> = comparison.explanations.iter().filter(of_figure).collect();
     slow.explained = slower.iter().take(SENTENCES).map(|explanation| explanation.says.clone()).collect();
-    // Measured causes precede those that no rule supports.
+    // Measured causes precede a cause that is only a guess.
     let is_guess = |cause: &FleetCause| cause.code == BY_NONE.code || cause.says.is(&ONLY_HERE);
     let nothing = slow.causes.first().is_none_or(is_guess);
     let measured = slower.iter().flat_map(|explanation| &explanation.causes).find(|cause| !cause.despite);

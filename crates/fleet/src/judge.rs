@@ -1,4 +1,4 @@
-//! The distance of each machine of a group from the others, and the probability that chance produces such a distance.
+//! How far each machine is from the others in its group, and the probability that such a distance arises by chance.
 
 use record::difference::{WORTH_TELLING, student_tail};
 use record::fleet::Family;
@@ -6,17 +6,17 @@ use record::fleet::Family;
 use crate::group::{Cell, Column, Group, LEAST};
 use crate::robust::{expected_fastest, median, scale, simes};
 
-/// The probability below which a machine is excluded from the median and scale of the others: equivalent to 3.5 standard deviations.
+/// Machines with a lower probability are excluded from the median and the scale. This limit is equivalent to 3.5 standard deviations.
 const FAR: f64 = 2.3e-4;
-/// Minimum share of the machines that must remain after exclusion.
+/// Minimum share of the machines that remain after outliers are excluded.
 const LEAST_KEPT: f64 = 0.65;
-/// Minimum share of a family's results that a machine must have to be judged by the entire family.
+/// Minimum share of a family's results, by weight, that a machine must have so that the mean over the entire family is judged.
 const LEAST_WHOLE: f64 = 0.9;
-/// Maximum number of rounds of exclusion; two are usually enough.
+/// Maximum number of times that outliers are excluded; twice is usually enough.
 const ROUNDS: usize = 8;
 /// Minimum scale; machines that agree more closely do so only because of rounding.
 const LEAST_SCALE: f64 = 0.001;
-/// Minimum number of machines from which the scatter of the fastest machines is used as a measure of chance.
+/// If there are at least this many machines, the scatter of the fastest ones is used as a measure of chance.
 const FOR_TAILS: usize = 50;
 /// Rank of the machine that determines this scatter, counted from the fastest; faster machines may be outliers.
 const FASTEST: f64 = 3.0;
@@ -38,7 +38,7 @@ pub(crate) struct Judged {
 }
 
 impl Judged {
-    /// Whether even the faster end of the machine's own interval is slower by more than the smallest relevant difference.
+    /// Whether the machine is slower than the median by more than the smallest relevant difference, even at the faster end of its interval.
     pub(crate) fn is_beyond(&self, at: usize) -> bool {
         self.column.cell(at).is_some_and(|cell| {
             self.middle - cell.log > WORTH_TELLING && self.middle - cell.fast > WORTH_TELLING
@@ -91,7 +91,7 @@ pub(crate) fn judge(column: Column) -> Option<Judged> {
     Some(Judged { column, middle, scale: found, z, chance })
 }
 
-/// Degrees of freedom of a scale from this many values.
+/// Degrees of freedom of a scale that is estimated from this many values.
 fn freedom(values: usize) -> f64 {
     (EFFICIENCY * values.saturating_sub(1) as f64).max(1.0)
 }
@@ -124,7 +124,7 @@ impl FamilyJudged {
     }
 }
 
-/// All families of a group; empty if it has too few machines.
+/// Judges all families of a group; the result is empty if the group has too few machines.
 pub(crate) fn judge_families(group: &Group) -> Vec<FamilyJudged> {
     let families = group.columns.chunk_by(|a, b| a.family == b.family);
     let judged = families.filter_map(|columns| {

@@ -1,5 +1,5 @@
-//! Finds slow machines, and the causes, in the records of many machines that should perform alike. A summary of each record is read;
-//! all further steps are pure functions of the summaries.
+//! Finds slow machines, and why they are slow, in the records of many machines that should perform alike. Each record is read into a
+//! summary, and all further steps are pure functions of the summaries.
 
 #![warn(unreachable_pub)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

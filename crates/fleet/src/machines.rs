@@ -10,12 +10,12 @@ use record::{text, units::percent};
 use crate::brief::Brief;
 
 const DAY: u64 = 86_400;
-/// Above this share of CPU time lost during a run, the results show little about the machine.
+/// If more than this share of CPU time was lost during a run, the results show little about the machine.
 const DISTURBED: f64 = 0.05;
 /// Maximum number of files listed per remark.
 pub(crate) const EXAMPLES: usize = 5;
 
-/// Adds a file to the remarks.
+/// Adds a remark about a file, or adds the file to an existing remark.
 pub(crate) fn remark(
     remarks: &mut Vec<Remark>,
     what: record::Text,
@@ -34,8 +34,8 @@ pub(crate) fn remark(
     }
 }
 
-/// The records by collection: the first collection has the newest record of each machine, the next has the record before it, and so on.
-/// Different machines with the same name get distinct names; names that `aliases` identifies as one machine are unified.
+/// The records by collection: the first collection has the newest record of each machine, the second has each machine's second newest
+/// record, and so on. Different machines with the same name get distinct names; names that `aliases` identifies as one machine are unified.
 pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>, aliases: &Aliases) -> Vec<Vec<usize>> {
     let hosts = briefs.iter().filter(|brief| brief.named).map(|brief| brief.machine.as_str());
     let known = aliases.resolve(hosts);
@@ -46,7 +46,7 @@ pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>, aliases: 
     }
     let mut named: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (at, brief) in briefs.iter().enumerate() {
-        // If directories are named after the hosts, the file path distinguishes two machines.
+        // Without a host name in the record, the file path distinguishes machines, for example if directories are named after the hosts.
         let name = if brief.named { brief.machine.clone() } else { visible(&brief.called) };
         named.entry(name).or_default().push(at);
     }
@@ -79,7 +79,7 @@ pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>, aliases: 
         }
         if lanes.len() > 1 {
             let name = lanes.iter().flatten().next().map_or(String::new(), |at| briefs[*at].machine.clone());
-            let what = text!("fleet-same-name", "hosts of the same name, distinguished by overlapping runs");
+            let what = text!("fleet-same-name", "same-named hosts, distinguished by overlapping runs");
             remark(remarks, what, false, format!("{name} ({})", lanes.len()));
         }
         for (number, mut lane) in lanes.into_iter().enumerate() {
@@ -105,16 +105,16 @@ pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>, aliases: 
     collections
 }
 
-/// Whether a record can be an earlier record of the same machine as the records in `later`, of which the earliest is first: it must be of
-/// the same kind and have ended before the earliest began. Start times are in whole seconds; several short runs may start in the same
-/// second if they fit into that second.
+/// Whether a record can be from the same machine as the records in `later` (earliest first) and precede them. The machine must be of the
+/// same kind, and the run must have ended before the earliest run in `later` began. Start times are in whole seconds; several short runs
+/// may start in the same second if they fit into that second.
 fn comes_before(earlier: &Brief, later: &[&Brief]) -> bool {
     let Some(next) = later.first() else { return false };
     let apart = match (earlier.begun, next.begun, earlier.seconds) {
         (Some(one), Some(other), None) => one < other,
         (Some(one), Some(other), Some(seconds)) => {
             let same = later.iter().take_while(|later| later.begun == Some(other)).collect::<Vec<_>>();
-            // The last of these runs may have ended at any time.
+            // The end of the last of these runs is not limited to that second.
             let others = same.iter().rev().skip(1).map(|later| later.seconds.map_or(1.0, |s| s.max(0.0)));
             let others: f64 = if one == other { others.sum() } else { 0.0 };
             one as f64 + seconds.max(0.0) + others < other as f64 + 1.0
@@ -128,9 +128,8 @@ fn note_disturbed(briefs: &[Brief], newest: &[usize], remarks: &mut Vec<Remark>)
     for brief in newest.iter().filter_map(|at| briefs.get(*at)) {
         let taken = brief.others.into_iter().chain(brief.steal).fold(0.0, f64::max);
         if taken > DISTURBED {
-            let what = text!(
-                "disturbed: CPU time was lost to other processes or as steal time; measure again when idle"
-            );
+            let what =
+                text!("disturbed by other processes or steal time during the run; measure again when idle");
             remark(remarks, what, false, format!("{} {}", brief.machine, percent(taken)));
         }
     }
@@ -142,7 +141,7 @@ fn note_redacted(briefs: &[Brief], newest: &[usize], remarks: &mut Vec<Remark>) 
     if redacted.len() < newest.len() {
         let what = text!(
             "fleet-redacted-among-plain",
-            "redacted with an unknown key, mixed with unredacted ones: a machine that has both counts as two"
+            "redacted with an unknown key, among unredacted records: a machine with both kinds counts as two"
         );
         redacted.iter().for_each(|at| remark(remarks, what.clone(), false, briefs[*at].machine.clone()));
     }

@@ -14,7 +14,8 @@ use crate::machines::remark;
 use crate::names::Names;
 use crate::reading::read_record;
 
-/// Maximum number of files read per requested record, and the minimum number of requested records assumed for this limit.
+/// The number of files read is limited to `FOR_EACH` per requested record. At least `LEAST_READ` requested records are assumed for this
+/// limit.
 const FOR_EACH: usize = 4;
 const LEAST_READ: usize = 100;
 
@@ -30,8 +31,8 @@ pub struct Asked<'a> {
     pub now: &'a str,
 }
 
-/// Reads the newest of these files, which are sorted newest first, and finds the changes. `others` is the number of files that belong to
-/// other machines according to their names. `names` provides all names except that of the host in `asked`.
+/// Reads the newest of these files, which are sorted newest first, and finds the changes. `others` is the number of files whose names show
+/// that they belong to other machines. `names` provides all names except that of the host in `asked`.
 pub fn read_history(
     files: &[PathBuf],
     others: usize,
@@ -49,7 +50,7 @@ pub fn read_history(
     };
     let mut past: Vec<Past> = Vec::new();
     let (mut at, end) = (0, files.len().min(asked.most.max(LEAST_READ).saturating_mul(FOR_EACH)));
-    // Records of stat and related commands in the same folder do not count as requested ones.
+    // Records of stat and related commands in the same directory do not count towards the requested number.
     let mut wanted = asked.most;
     while at < end && wanted > 0 {
         let next = files.get(at..end.min(at + wanted)).unwrap_or_default();

@@ -17,7 +17,7 @@ use crate::brief::{Brief, Known, is_held};
 use crate::machines::{newest_of_each, remark};
 use crate::names::Names;
 
-/// Maximum memory for reading one record, bytes: twice the largest record that import writes.
+/// Maximum memory for reading one record, in bytes. This is twice the size of the largest record that import writes.
 const MOST_MEMORY: u64 = 256 << 20;
 /// Maximum depth of directories.
 const DEEPEST: usize = 16;
@@ -38,8 +38,8 @@ pub struct Collection {
     pub remarks: Vec<Remark>,
 }
 
-/// Reads files, and all `.json` files under directories, with this many threads; `names` provides the displayed names. Errors do not stop
-/// reading: an unreadable file becomes a remark.
+/// Reads the given files, and all `.json` files under the given directories, with this many threads. `names` provides the displayed names.
+/// Errors do not stop reading: an unreadable file becomes a remark.
 pub fn read(paths: &[PathBuf], threads: usize, names: &Names) -> Collection {
     let mut remarks = Vec::new();
     let mut files = Vec::new();
@@ -81,8 +81,7 @@ pub fn newest_records(folder: &Path, names: &Names, aliases: &Aliases) -> Vec<Re
     briefs.filter_map(|brief| read_record(&brief.path, names).ok()).collect()
 }
 
-/// Adds a file, or the files in a directory. In a directory, only possible records count: files whose names end in
-/// `.json`.
+/// Adds a file, or the files in a directory. In a directory, only files whose names end in `.json` can be records.
 fn list(path: &Path, depth: usize, files: &mut Vec<PathBuf>, remarks: &mut Vec<Remark>, names: &Names) {
     // A link to a directory is followed only if the user specified it, because other links may form a loop.
     let kind = if depth == 0 { std::fs::metadata(path) } else { std::fs::symlink_metadata(path) };

@@ -16,7 +16,7 @@ pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     median_of_sorted(&values)
 }
 
-/// The robust standard deviation: Qn or, for many values, the MAD. `None` for fewer than 2 values.
+/// The robust standard deviation, computed from Qn or, for many values, from the MAD. `None` for fewer than 2 values.
 pub(crate) fn scale(values: &[f64]) -> Option<f64> {
     let n = values.len();
     if n < 2 {
@@ -51,7 +51,7 @@ pub(crate) fn simes(mut chances: Vec<f64>) -> f64 {
     each.fold(1.0, f64::min)
 }
 
-/// The largest probability up to which tests can be accepted so that at most this share of the accepted tests is wrong (Benjamini and
+/// The threshold up to which tests can be accepted if at most the share `wrong` of the accepted tests is to be wrong (Benjamini and
 /// Hochberg, 1995).
 pub(crate) fn taken_up_to(mut chances: Vec<f64>, wrong: f64) -> f64 {
     chances.sort_by(f64::total_cmp);
@@ -63,7 +63,7 @@ pub(crate) fn taken_up_to(mut chances: Vec<f64>, wrong: f64) -> f64 {
     chances.iter().enumerate().filter_map(held).next_back().unwrap_or(0.0)
 }
 
-/// How far the r-th fastest of n values is expected to be above the median, in scales.
+/// The expected distance from the median of n values to the r-th fastest of them, as a multiple of the scale.
 pub(crate) fn expected_fastest(rank: f64, n: usize) -> f64 {
     normal_quantile(((rank - 0.375) / (n as f64 + 0.25)).min(0.5))
 }

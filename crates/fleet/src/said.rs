@@ -80,8 +80,8 @@ pub fn judge_fleet(input: &Input, tool: Tool, reading: Reading) -> Fleet {
     Fleet { fleet: FLEET_VERSION, tool, reading, classes, slow, instead, confirm }
 }
 
-/// Commands to suggest if there are too few machines. They are for the machines of the largest class or, if no class has several machines,
-/// for all machines.
+/// Commands to suggest if there are too few machines. They use the records of the largest class or, if no class has several machines, all
+/// records.
 fn suggest(judgements: &[Judgement]) -> Vec<String> {
     let largest = judgements.first().filter(|judgement| judgement.group.members.len() > 1);
     let members = judgements.iter().flat_map(|judgement| &judgement.group.members);
@@ -281,7 +281,7 @@ impl Judgement<'_> {
         })
     }
 
-    /// A slow machine; `None` if it is not slow.
+    /// The report on a machine; `None` if the machine is not slow.
     fn slow(&self, at: usize, class: usize) -> Option<Slow> {
         let slow_in = self.slow_in.get(at).filter(|slow_in| !slow_in.is_empty())?;
         let member = self.group.members.get(at)?;

@@ -28,7 +28,7 @@ pub struct Imported {
     pub measurements: Vec<Measurement>,
     /// Missing information.
     pub coverage: Vec<Coverage>,
-    /// The sources of everything.
+    /// The imported outputs, and the source of each value.
     pub import: Import,
 }
 

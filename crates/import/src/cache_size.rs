@@ -13,7 +13,7 @@ const SLICE: u64 = 128 << 10;
 /// Possible sizes of a cache.
 const SIZES: RangeInclusive<u64> = 256..=1 << 40;
 
-/// A printed size, with the range of values that it may stand for, bytes.
+/// A printed size, and the range of sizes in bytes that would be printed like this.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Printed {
     printed: f64,
@@ -36,7 +36,7 @@ impl Printed {
         (least..=most).contains(&(bytes as f64))
     }
 
-    /// The size of each of `count` equal caches, bytes; `None` if no size, or more than one size, matches the sum.
+    /// The size in bytes of each of `count` equal caches; `None` if no size, or more than one size, matches the printed sum.
     pub(crate) fn one(self, level: u32, count: u32) -> Option<u64> {
         let count = u64::from(count);
         let possible =

@@ -81,7 +81,7 @@ pub(crate) fn lines(text: &str) -> impl Iterator<Item = Cleaned> {
     all.flat_map(move |(number, raw)| clean(number, &raw, &shared, &mut in_fence))
 }
 
-/// Cleans a line. Splits it into several lines if it contains `<br>` or a string with line ends.
+/// Cleans a line. Splits it into several lines if it contains `<br>` or a string with line breaks.
 fn clean(number: u64, raw: &str, shared: &shared::Shared, in_fence: &mut bool) -> Vec<Cleaned> {
     let line = |text: String, kind: Kind, in_fence: bool| Cleaned {
         number,
@@ -107,7 +107,7 @@ fn clean(number: u64, raw: &str, shared: &shared::Shared, in_fence: &mut bool) -
                 Kind::Frame
             }
             Some(cells) if markup::is_ruler(&cells) => Kind::Ruler,
-            // A row with a single cell is a line in a frame.
+            // A row with a single cell is a line of text with a box around it.
             Some(cells) if cells.len() == 1 => {
                 return line(shared.strip(cells[0]).to_owned(), Kind::Text, stood);
             }
@@ -135,7 +135,7 @@ fn clean(number: u64, raw: &str, shared: &shared::Shared, in_fence: &mut bool) -
         .into_iter()
         .flat_map(|raw| {
             let plain = plain::without_codes(raw);
-            // What is visible after CR returned the cursor to the beginning.
+            // The text that remains visible after carriage returns moved the cursor to the beginning of the line.
             let last = plain.rsplit('\r').find(|part| !part.trim().is_empty()).unwrap_or_default();
             let pieces = markup::without_tags(last);
             pieces.into_iter().map(|piece| shared.strip(&piece).to_owned().into()).collect::<Vec<_>>()

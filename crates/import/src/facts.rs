@@ -56,7 +56,7 @@ pub(crate) struct Facts {
     pub files: BTreeMap<String, Fact<String>>,
     /// The origins of two files that cannot be from the same machine.
     pub clash: Option<[Origin; 2]>,
-    /// Lines of the kernel log, by kind: their number, the reason stated in the first line, and the place of the last line.
+    /// For each kind of line in the kernel log: the number of lines, the reason stated in the first one, and the position of the last one.
     pub log: BTreeMap<String, (u64, Fact<String>)>,
 }
 
@@ -135,7 +135,7 @@ pub(crate) struct CacheFact {
     pub instances: Option<u32>,
 }
 
-/// A row of `lscpu -e` or `-p`. The numbers are assigned by lscpu and are unique across the machine.
+/// A row of `lscpu -e` or `-p`. Except for cores, the numbers that lscpu prints are unique across the machine.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CpuRow {
     /// The CPU.
@@ -274,7 +274,7 @@ pub(crate) fn parse_cache_name(name: &str) -> Option<CacheName> {
     Some((level, kind))
 }
 
-/// A size in a binary unit in any notation: `32K`, `1.5 MiB`, `32 GB`; and whether it has an IEC prefix.
+/// A size in a binary unit in any notation (`32K`, `1.5 MiB`, `32 GB`), and whether the unit has an IEC prefix.
 pub(crate) fn parse_size(text: &str) -> Option<(u64, bool)> {
     let (value, shift, unit) = split_size(text).filter(|(.., unit)| !unit.is_empty())?;
     let bytes = value * (1_u64 << shift) as f64;

@@ -28,7 +28,7 @@ enum Harm {
     Broken(usize),
 }
 
-/// The lines of a text, each with its end.
+/// The lines of a text, each with its line end.
 fn lines(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
@@ -105,8 +105,8 @@ impl Harm {
     }
 }
 
-/// A place, reduced to the parts that are on the same line as the result. For a metric, these include its labels, which must be among the
-/// labels of a result of the undamaged text. In lists, only numbers identify an entry.
+/// The position of a value in a record, reduced to the parts that the text has on the same line as the value. For a metric, these include
+/// its labels, which must be among the labels of a result from the undamaged text. In lists, only numbers identify an entry.
 fn parts(place: &str) -> (String, BTreeSet<String>) {
     let exact = ["machine.cpus[", "machine.nodes["];
     if let Some((list, which)) =
@@ -128,10 +128,10 @@ fn parts(place: &str) -> (String, BTreeSet<String>) {
     (metric.to_owned(), labels.map(str::to_owned).collect())
 }
 
-/// Whether a value is the same as in the complete text, or only truncated.
+/// Whether a value is the same as in the complete text, or a truncated form of it.
 fn is_value(read: &str, whole: &str) -> bool {
     if let (Ok(read), Ok(whole)) = (read.parse::<f64>(), whole.parse::<f64>()) {
-        // If a table is lost, the sum of its parts may still be found, without the table's rounding.
+        // If a table is lost, its total may be computed from other lines, without the table's rounding.
         return (read - whole).abs() <= whole.abs() * 1e-6;
     }
     let is_text = read.parse::<f64>().is_err() && read.contains(char::is_alphabetic);
@@ -158,7 +158,7 @@ fn others(harmed: &Figures, whole: &[Figures], harm: &Harm) -> Vec<String> {
     let mut all = Vec::new();
     for ((place, name), values) in harmed.0.iter().filter(|((_, name), _)| !name.ends_with('?')) {
         let (list, labels) = parts(place);
-        // These differences are accepted: a truncated last line is reported, and sums over threads may be incomplete.
+        // Two differences are accepted: the last line may be truncated (which is reported), and sums over threads may be incomplete.
         let said = matches!(harm, Harm::Head(_)) && place.starts_with("machine")
             || fewer_lines && place.starts_with("wakeup.");
         // If two texts are joined, they may show which CPUs share a cache.
@@ -179,8 +179,8 @@ fn others(harmed: &Figures, whole: &[Figures], harm: &Harm) -> Vec<String> {
     all
 }
 
-/// All texts except those whose results are sums or medians over all lines: with fewer lines, such results differ, but are correct for a
-/// shorter run.
+/// All texts in UTF-8, except those whose results are sums or medians over all lines. With fewer lines, such results differ, but they are
+/// correct for a shorter run.
 fn texts_in_utf8() -> Vec<(&'static Text, &'static str)> {
     let of_lines = |text: &&Text| ["perf-I", "cyclictest-v"].iter().any(|name| text.name.contains(name));
     committed()

@@ -26,13 +26,13 @@ use crate::tools::{self, dmidecode, files, published};
 const ARCHIVE: &str = "archive of /sys and /proc";
 const DUMP: &str = "dmidecode --dump-bin";
 
-/// Maximum number of foreign lines between two lines of an output, not counting blank lines.
+/// Maximum number of unrelated lines between two lines of an output, not counting blank lines.
 const MOST_BETWEEN: u32 = 6;
 
 /// Maximum number of blank lines between two lines of an output.
 const MOST_BLANK: u32 = 12;
 
-/// Longest line of only brackets.
+/// Maximum length of a line that is ignored because it contains only brackets.
 const LONGEST_BRACKETS: usize = 8;
 
 /// An output that is being read.
@@ -47,7 +47,7 @@ struct Open {
     first: String,
     /// Number of entries of the machine before this output.
     entries: usize,
-    /// The wrapper of the command.
+    /// The command's wrappers, such as `taskset -c 0`.
     under: Option<String>,
     /// The comment above the command.
     note: Option<String>,
@@ -64,8 +64,8 @@ pub struct Importer {
     /// The open output, boxed because it is moved out and back for each line.
     open: Option<Box<Open>>,
     command: Option<Command>,
-    /// Tools whose output has already followed the command, by their index in the list, each with the number of the section that contains
-    /// the output.
+    /// Tools whose output has already followed the command: each tool's index in the list, and the number of the section that contains its
+    /// output.
     used: BTreeSet<(usize, usize)>,
     command_goes_on: bool,
     /// The directory of the last prompt or `cd`; empty if unknown.
@@ -81,7 +81,7 @@ pub struct Importer {
     /// How to read tables of results, and the head of the current table.
     tables: Vec<Table>,
     table_head: Vec<String>,
-    /// The label of the last row that has one.
+    /// The first cell of the last row whose first cell is not empty.
     first_cell: String,
     /// The number of rows with numbers that were not read.
     rows: u64,
@@ -214,7 +214,7 @@ impl Importer {
             }
             // An output that began with a table's header continues in its rows.
             Kind::Ruler => true,
-            // First try a row without its first cell, then the complete row.
+            // Try the row without its first cell, and then the complete row.
             Kind::Row if self.mapped(plain, line) => true,
             Kind::Row => line.label().is_some_and(|label| self.row(plain, label)) || self.offer(plain, None),
             Kind::Text => {
@@ -238,7 +238,7 @@ impl Importer {
         }
     }
 
-    /// Handles a comment line in a code block, which distinguishes the runs below it; returns whether the line is a comment.
+    /// Saves a comment in a code block, because it distinguishes the runs below it. Returns whether the line is a comment.
     fn comment(&mut self, text: &str) -> bool {
         let said = ["#", "//"].iter().find_map(|sign| text.trim().strip_prefix(sign)).map(str::trim);
         let said = said.map(|said| said.trim_end_matches([':', '：'])).filter(|said| !said.is_empty());
@@ -248,7 +248,7 @@ impl Importer {
         said.is_some()
     }
 
-    /// Whether a line is a table row that was read according to the user's description.
+    /// Reads a table row according to the user's descriptions; returns whether one of them applies to the row.
     fn mapped(&mut self, plain: Line, line: &Cleaned) -> bool {
         if self.table_head.is_empty() {
             self.table_head.clone_from(&line.cells);
@@ -282,7 +282,7 @@ impl Importer {
         taken
     }
 
-    /// Whether a line belongs to an output.
+    /// Handles a prompt, a command, a heading, or a line of an output; returns whether the line is one of these.
     fn plain(&mut self, line: Line, in_fence: bool) -> bool {
         if std::mem::take(&mut self.command_goes_on) {
             self.go_on(line.text);
@@ -320,7 +320,7 @@ impl Importer {
         true
     }
 
-    /// A table row without its first cell, which may name a machine.
+    /// Offers a table row without its first cell, which may name a machine; returns whether the row was accepted.
     fn row(&mut self, line: Line, label: &str) -> bool {
         let rest = Line { text: line.text[label.len()..].trim_start(), ..line };
         // The first cell names a machine only if the rest of the row belongs to an output.
@@ -343,7 +343,7 @@ impl Importer {
         true
     }
 
-    /// A command line, for the outputs that follow.
+    /// Sets the command line for the outputs that follow.
     fn begin(&mut self, command: &str) {
         self.used.clear();
         let (text, goes_on) = continued(command);
@@ -481,7 +481,7 @@ fn too_many_entries() -> Error {
     Error::TooMuch(format!("{MOST_ENTRIES} values for one machine, the maximum for a record"))
 }
 
-/// An output with one known line.
+/// An output of which only one line has been read.
 fn output(tool: &str, text: &str, line: u64, command: Option<&Command>) -> Output {
     Output {
         tool: tool.to_owned(),

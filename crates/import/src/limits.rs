@@ -7,7 +7,7 @@ pub(crate) const LONGEST_TEXT: u64 = 64 << 20;
 /// unrecognized and is not saved.
 pub(crate) const LONGEST_LINE: usize = 1 << 20;
 
-/// Longest command line joined from several lines, or made of a loop.
+/// Longest command line, in bytes, that is joined from several lines or expanded from a loop.
 pub(crate) const LONGEST_COMMAND: usize = 16 << 10;
 
 /// Maximum number of results, facts and outputs in a record of one machine; a larger record would be refused when read.

@@ -21,7 +21,7 @@ pub(crate) fn parse_whole(text: &str) -> Option<u64> {
             value = value.checked_mul(10)?.checked_add(digit.into())?;
             length += 1;
         } else if is_separator(c) && mark.is_none_or(|mark| mark == c) {
-            // No groups follow a zero: `0.107` is a fraction.
+            // A zero is not followed by groups of digits: `0.107` is a fraction.
             let fits = if before == 0 { length <= 3 && value > 0 } else { matches!(length, 2 | 3) };
             fits.then_some(())?;
             mark = Some(c);

@@ -29,7 +29,7 @@ pub(crate) enum Mark<'a> {
     },
 }
 
-/// Longest prompt before its `#` or `$`.
+/// Maximum length of a prompt, without its `#` or `$`.
 const LONGEST_PROMPT: usize = 160;
 
 /// Common names that do not identify a machine.
@@ -151,7 +151,7 @@ fn before_command(text: &str) -> Option<(Option<&str>, Option<&str>, &str)> {
     let bare = |word| str::trim_matches(word, ['[', ']', '<', '>']);
     let words: Vec<&str> = front.split_whitespace().map(bare).filter(|word| !word.is_empty()).collect();
     let path = words.iter().copied().find(is_path);
-    // A blank may separate a lone host name from the mark only if the mark is $ or the name is in brackets.
+    // If the prompt is only a host name, a blank may precede the mark only if the mark is $ or the name is in brackets.
     let is_close =
         !front.ends_with(' ') || text[front.len()..].starts_with('$') || front.contains(['[', '<']);
     let of_shell = |word: &str| {
@@ -220,7 +220,7 @@ const RUNNERS: &str = "sudo|time|nice|ionice|taskset|chrt|numactl|env|watch|nohu
 pub(crate) fn is_command(text: &str) -> bool {
     let mut words = text.split_whitespace().peekable();
     let mut ran = false;
-    // The number of steps is limited; in practice, commands do not have more prefixes.
+    // The number of words examined is limited, because real commands do not have more prefixes.
     for _ in 0..12 {
         let Some(word) = words.next() else { return false };
         let next = words.peek().copied();
@@ -240,8 +240,8 @@ pub(crate) fn is_command(text: &str) -> bool {
     false
 }
 
-/// Whether the first line of a code block, if not otherwise recognized, may be the command that printed the rest: the name or path of a
-/// program and at least one further word.
+/// Whether the first line of a code block, if not otherwise recognized, may be the command that printed the rest. Such a command is the
+/// path of a program, or a program's name and at least one further word.
 pub(crate) fn may_be_command(text: &str) -> bool {
     let (name, rest) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
     let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "./_-~+".contains(c);

@@ -1,6 +1,6 @@
-//! Output of real tools (`tests/real`, captured by the script there) and texts as people paste them (`tests/pasted`), each with a table of
-//! the values that a person finds in it. No value may be missing, wrong or added, except that damaged, joined, quoted and wrapped texts may
-//! yield fewer values.
+//! The output of real tools (`tests/real`, captured by the script in that directory) and texts as people paste them (`tests/pasted`). Each
+//! text has a table of the values that a person finds in it. No value may be missing, wrong or added, except that damaged, joined, quoted
+//! and wrapped texts may yield fewer values.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -51,7 +51,7 @@ pub(crate) fn committed() -> &'static [Text] {
     ALL.get_or_init(|| texts(&folder()))
 }
 
-/// The values in a text, by place (`machine.cpus[3]`) and name (`node`).
+/// The values in a text, by position in the record (`machine.cpus[3]`) and name (`node`).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Figures(pub BTreeMap<(String, String), BTreeSet<String>>);
 
@@ -67,7 +67,7 @@ impl Figures {
             Value::Object(fields) => {
                 let place = if name.is_empty() { place.to_owned() } else { format!("{place}.{name}") };
                 for (name, value) in fields {
-                    // An import has no process to which these limits apply.
+                    // These limits apply to a process on the machine, but an import has no such process.
                     if name != "allowed" && name != "notes" {
                         self.walk(&place, name, value);
                     }
@@ -90,7 +90,7 @@ impl Figures {
         }
     }
 
-    /// The table in readable form: one place per line.
+    /// The table in readable form, with one position in the record per line.
     fn table(&self) -> String {
         let mut lines: Vec<(String, String)> = Vec::new();
         for ((place, name), values) in &self.0 {
@@ -108,7 +108,8 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// The identity of an element in a list: its number or name, or the place of a cache; otherwise, its index in the list.
+/// The identity of an element in a list: its number, its name, or the level, kind and CPUs of a cache. An element without these is
+/// identified by its index.
 fn identity(one: &Value, at: usize) -> String {
     let field = |name: &str| one.get(name).map(plain);
     let cache = || Some(format!("L{} {} of {}", field("level")?, field("kind")?, field("cpus")?));

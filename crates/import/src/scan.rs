@@ -87,7 +87,7 @@ pub(crate) fn all<'a, T>(
     words.into_iter().map(read).collect()
 }
 
-/// The words of a text that a pattern is matched with; no line printed in columns has more words than this maximum.
+/// The first 4096 words of a text; no line printed in columns has more words.
 pub(crate) fn words(text: &str) -> Vec<&str> {
     text.split_whitespace().take(4096).collect()
 }
@@ -125,7 +125,7 @@ impl Document {
         if self.text.is_empty() {
             self.first = line.into();
         } else if self.depth <= 0 || self.text.len() + text.len() > LONGEST_JSON {
-            // The end of the object around a list.
+            // This line ends the object that contains the list.
             return if self.depth <= 0 && text.trim() == "}" { Fit::Taken } else { Fit::Over };
         }
         if text.trim_start_matches([' ', '\t', '{', '[', ',']).starts_with(key) {
@@ -158,7 +158,7 @@ impl Document {
         serde_json::Deserializer::from_str(&self.text).into_iter().next()?.ok()
     }
 
-    /// The line of each of `count` entries: its own line, or the first line of the document if entries share lines.
+    /// The line of each of `count` entries. If entries share lines, the first line of the document is used for each of them.
     pub(crate) fn lines(&self, count: usize) -> impl Iterator<Item = Line<'_>> {
         let own = self.entries.len() == count;
         (0..count).map(move |at| if own { self.entries[at].line() } else { self.first.line() })

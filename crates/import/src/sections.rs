@@ -11,7 +11,7 @@ use crate::line::Line;
 use crate::sink::{Draft, origin};
 use crate::split::Split;
 
-/// The data of one machine that was read so far.
+/// The data that has been read about one machine so far.
 #[derive(Debug, Default)]
 pub(crate) struct Section {
     /// The division that contains this data; `None` before the first division.
@@ -33,7 +33,7 @@ struct Division {
     /// The words of the name ([`split_words`]).
     words: Vec<String>,
     level: u8,
-    /// The words of the table's label for this machine: another label is another machine.
+    /// The words of the row label for this machine; a different label means a different machine.
     label: Option<Vec<String>>,
 }
 
@@ -42,15 +42,15 @@ struct Division {
 pub(crate) struct Sections {
     split: Split,
     divisions: Vec<Division>,
-    /// The headings above, outermost first: level, words, and division.
+    /// The headings above the current line, outermost first, each with its level, its words, and its division.
     headings: Vec<(u8, String, Option<usize>)>,
     division: Option<usize>,
-    /// The last line matched by [`Split::Lines`], until an output turns it into a division: its text, and whether the text is a name. A
-    /// line without a name always begins a new machine.
+    /// The last line matched by [`Split::Lines`], until an output follows and the line becomes a division: its text, and whether the text
+    /// is a name. A line without a name always begins a new machine.
     begun: Option<(String, bool)>,
-    /// The last name of such a line, in lower case.
+    /// The name in the last line matched by [`Split::Lines`], in lower case.
     named: Option<String>,
-    /// Divisions by their names in lower case, and the number of occurrences of each name.
+    /// The index of each division by its name in lower case, and the number of divisions with each name.
     by_name: HashMap<String, usize>,
     given: HashMap<String, usize>,
     host: Option<String>,
@@ -95,7 +95,7 @@ impl Sections {
         if !matches!(self.split, Split::Headings) {
             return;
         }
-        // The outputs below a heading are not from the host in the prompt above it.
+        // The outputs below a heading are not from the host in the prompt above the heading.
         self.host = None;
         self.headings.retain(|(above, ..)| *above < level);
         let known = self.find_division(text, Some(level));
@@ -139,7 +139,7 @@ impl Sections {
         self.find_or_add((Some(division), None))
     }
 
-    /// Whether `label` belongs to a section other than this one.
+    /// Whether the row label `label` belongs to another section than `section`.
     pub(crate) fn moves_to(&mut self, label: &str, section: usize) -> bool {
         matches!(self.split, Split::Headings) && self.enter_section(Some(label)) != section
     }
@@ -152,7 +152,7 @@ impl Sections {
     /// Marks line `number`, at which a text ended without a line end, as possibly incomplete.
     pub(crate) fn doubt_last_line(&mut self, text: &str, number: u64) {
         for section in &mut self.sections {
-            // A line that is cut off before its values does not belong to the output.
+            // A line that is cut off before its values is not recognized, so the output may end at the line above.
             let is_last =
                 |output: &&Output| output.text == text && (number - 1..=number).contains(&output.lines.1);
             let Some(first) = section.outputs.iter().find(is_last).map(|output| output.lines.0) else {
@@ -186,8 +186,8 @@ impl Sections {
         !matches!(self.split, Split::Hosts | Split::Files)
     }
 
-    /// All sections in the order of their first output. Outputs without a prompt belong to the same machine as the outputs with prompts in
-    /// the same division, if these are from a single host.
+    /// All sections in the order of their first output. If all prompts in a division are from a
+    /// single host, the division's outputs without a prompt belong to that host as well.
     pub(crate) fn finish(self) -> Vec<Section> {
         let mut counts: HashMap<Option<String>, (usize, usize)> = HashMap::new();
         for section in &self.sections {
@@ -253,8 +253,8 @@ impl Sections {
         Some(division)
     }
 
-    /// The division named by `text`: the words of its name begin with the words of `text`, or vice versa. In a heading of another level and
-    /// in a table, the first word is sufficient if it is unambiguous.
+    /// The division that `text` names. The words of the division's name begin with the words of `text`, or vice versa. In a heading of
+    /// another level and in a table, the first word is sufficient if it is unambiguous.
     fn find_division(&mut self, text: &str, level: Option<u8>) -> Option<usize> {
         let key = (text.to_owned(), level);
         if let Some(known) = self.found.get(&key) {

@@ -29,7 +29,7 @@ pub(crate) struct Draft {
     pub state: Snapshot,
     /// The version of the current output's tool, if it contains one.
     pub version: Option<String>,
-    /// The number of memory devices before the current output, and those found in it so far.
+    /// The number of memory devices before the current output, and the indexes of the devices found in it so far.
     pub devices: (usize, BTreeSet<usize>),
 }
 
@@ -119,7 +119,7 @@ pub(crate) fn fill(mine: Value, others: Value) -> Value {
 /// The current draft and the current output.
 #[derive(Debug)]
 pub(crate) struct Sink<'a> {
-    /// The machine of the output.
+    /// The data of the machine to which the output belongs.
     pub draft: &'a mut Draft,
     /// The tool's name.
     pub tool: &'static str,
@@ -127,7 +127,7 @@ pub(crate) struct Sink<'a> {
     pub text: &'a str,
     /// Number of results and facts taken from this output so far.
     pub taken: u32,
-    /// The wrapper of the command, if known.
+    /// The command's wrappers, such as `taskset -c 0`, if known.
     pub under: Option<String>,
     /// The comment above the command.
     pub note: Option<String>,
@@ -211,7 +211,7 @@ impl<'a> Sink<'a> {
             return;
         }
         if let Some(known) = facts.files.get(&path).filter(|known| known.value != fact.value) {
-            // The log may be of an earlier boot: the file itself is more reliable, and so is a later log.
+            // The log may be from an earlier boot, so the file itself or a later log is more reliable.
             let logged = [known, &fact].map(|fact| fact.origin.tool == "dmesg");
             if path.ends_with("/current_clocksource") && logged != [false; 2] {
                 logged[0].then(|| facts.files.insert(path, fact));
@@ -264,7 +264,7 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// Adds a key to a result of this tool that lacks it.
+/// Adds a label to a result of this tool, unless the result already has that label.
 pub(crate) fn add_key(m: &mut Measurement, label: Label, value: Key, tool: &str) {
     if m.labels.get(label).is_none() {
         m.labels = std::mem::take(&mut m.labels).with_label(label, value);

@@ -13,8 +13,8 @@ pub enum Split {
     Hosts,
     /// Each file is a separate machine.
     Files,
-    /// A heading names the machine that the outputs below it belong to, as does the first cell of a table row. Headings of
-    /// one level that begin with the same words refer to the same machine.
+    /// A heading names the machine to which the outputs below it belong; the first cell of a table row names the machine of that row.
+    /// Headings of one level that begin with the same words refer to the same machine.
     Headings,
     /// A line that matches this expression starts the outputs of a machine, which is named by the first capture group.
     /// Without a group, each such line starts a new machine.

@@ -10,7 +10,7 @@ use crate::tools::published::parse_figure;
 pub struct Table {
     /// The description itself.
     pub(crate) text: String,
-    /// Whether a row was read.
+    /// Whether any row was read according to this description.
     pub(crate) is_used: bool,
     /// The metric of the results.
     pub(crate) metric: &'static metrics::Definition,
@@ -21,7 +21,7 @@ pub struct Table {
     /// Part of the heading above the tables to read.
     below: Option<String>,
     unit: String,
-    /// Keys with the value of all cells, or with the header of the column that contains the value.
+    /// Keys, each with its value for all cells or with the header of the column that contains its values.
     fixed: Vec<(String, String)>,
 }
 
@@ -33,13 +33,13 @@ pub enum TableError {
     NoMetric(String),
     /// A part of the description is not understood.
     #[error(
-        "--table: {1:?} does not apply to {0}; use rows=, cols=, heading= with one of its keys ({2}) or machine, \
-         col=COLUMN, below=HEADING, unit=UNIT, or KEY=VALUE (or the header of a column)"
+        "--table: {1:?} does not apply to {0}. Use rows=, cols= or heading= with a key of that metric ({2}) \
+         or machine, col=COLUMN, below=HEADING, unit=UNIT, KEY=VALUE, or KEY=COLUMN"
     )]
     Part(&'static str, String, String),
 }
 
-/// The word used instead of a key for the machine of a result.
+/// The word that is used instead of a key if the cell or heading names the machine.
 const MACHINE: &str = "machine";
 
 impl Table {
@@ -80,7 +80,7 @@ impl Table {
     }
 
     /// The results in a row, each with its machine (if a key of the table is the machine), and the cells that cannot be read. `first` is
-    /// the first cell of the last row that has one.
+    /// the first cell of the last row whose first cell is not empty.
     pub(crate) fn figures(&self, head: &[String], cells: &[String], first: &str, heading: &str) -> Vec<Cell> {
         let mut figures = Vec::new();
         if cells.len() != head.len()
@@ -90,7 +90,7 @@ impl Table {
         }
         let bare = |text: &str| text.replace(['"', '`', '*'], "").trim().to_owned();
         let column_of = |name: &str| head.iter().position(|column| !name.is_empty() && bare(column) == name);
-        // A row without a label continues the row above.
+        // A row whose first cell is empty has the label of the row above.
         let label = |at: usize| bare(if at == 0 && cells[0].is_empty() { first } else { &cells[at] });
         let labels = self.fixed.iter().filter_map(|(_, value)| column_of(value));
         let labels: Vec<usize> = self.keys[0].iter().map(|_| 0).chain(labels).collect();
@@ -107,8 +107,8 @@ impl Table {
             let (machine, keys): (Vec<_>, Vec<_>) = named.chain(fixed).partition(|(key, _)| key == MACHINE);
             let keys: String =
                 keys.iter().map(|(key, value)| format!(" {key}={}", shell_words::quote(value))).collect();
-            // A cell lists several results only if a label of the row also lists what they belong to: `cpu0 / 16` and `1.15 / 1.12`. The slash
-            // of `2.5 GB/s` divides no list.
+            // A cell lists several results only if a label of the row also lists what they belong to: `cpu0 / 16` and `1.15 / 1.12`. The
+            // slash in `2.5 GB/s` does not separate results.
             let listed = |text: &str| text.matches('/').count();
             let is_list = labels.iter().any(|at| listed(&label(*at)) == listed(&cell))
                 && cell.split('/').all(|part| self.figure(part, &keys).is_ok());
@@ -123,7 +123,7 @@ impl Table {
             let machine = machine.into_iter().next().map(|(_, name)| name);
             figures.push(Cell { machine, text: cell, figure });
         }
-        // In a row of another table, nothing can be read.
+        // A row in which nothing can be read belongs to another table.
         let is_read = self.col.is_some() || figures.iter().any(|cell| cell.figure.is_ok());
         if is_read { figures } else { Vec::new() }
     }

@@ -17,9 +17,9 @@ pub(crate) struct Command {
 pub(crate) struct Tool {
     /// The tool's name as typed by users: `lscpu`, `perf stat`.
     pub name: &'static str,
-    /// Whether a line is the first of this tool's output. The command line is the one above this line, unless another output of this tool
-    /// has already followed it. The function must examine only the line itself and be fast, because it is called for every line
-    /// outside outputs.
+    /// Whether a line is the first of this tool's output. The second argument is the command line above this line; it is `None` if there is
+    /// none, or if another output of this tool has already followed the command line. The function must examine only the line itself and be
+    /// fast, because it is called for every line outside outputs.
     pub opens: fn(Line, Option<&Command>) -> bool,
     /// Creates a reader for one output. The first line passed to the reader is the opening line.
     pub reader: fn(Option<&Command>) -> Box<dyn Reader>,

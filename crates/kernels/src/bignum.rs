@@ -47,7 +47,7 @@ pub fn power(base: u32, exponent: u32, result: &mut [Limb], scratch: &mut [Limb]
     result[0] = 1;
     square[0] = Limb::from(base);
     let (mut limbs, mut square_limbs) = (1, 1);
-    // The first factor is copied, because `bc` does not multiply it by 1.
+    // The first factor is copied instead of being multiplied by 1, as in `bc`.
     let mut begun = false;
     let mut left = exponent;
     while left > 0 {

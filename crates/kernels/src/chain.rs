@@ -14,8 +14,8 @@ pub struct Chain {
     pub run: fn(iterations: u64),
 }
 
-/// 256 dependent register-to-register adds per iteration: one cycle each on every core since the Pentium except POWER, so adds per second equal
-/// the core clock in Hz. Both operands are registers because some cores (Golden Cove and later) execute two or more
+/// 256 dependent register-to-register adds per iteration: one cycle each on every core since the Pentium, except on POWER. Adds per second
+/// therefore equal the core clock in Hz. Both operands are registers because some cores (Golden Cove and later) execute two or more
 /// chained adds of an immediate per cycle, so that 4 GHz would appear as 8 GHz. The loop counter is not part of the
 /// chain; on a core that executes one instruction per cycle, the two loop instructions account for less than 1 % of the
 /// time.

@@ -72,7 +72,7 @@ macro_rules! vector_hop {
 macro_rules! lock_step {
     ($($p:ident $i:literal)*) => {{
         unsafe fn run(pointers: *mut *const u8, iterations: u64) {
-            // SAFETY: `pointers` has an element for each index; the caller guarantees that every load is valid.
+            // SAFETY: `pointers` has an element for each index, and the caller guarantees that every load is valid.
             unsafe {
                 asm!(
                     ".p2align 6",
@@ -130,7 +130,7 @@ pub unsafe fn chase(start: *const u8, hops: u64) -> *const u8 {
     }
     let iterations = hops.div_ceil(UNROLL);
     let end: *const u8;
-    // SAFETY: the caller guarantees that every load is valid; only the named registers are written.
+    // SAFETY: the caller guarantees that every load is valid, and only the named registers are written.
     unsafe {
         asm!(
             ".p2align 6",
@@ -152,8 +152,8 @@ pub unsafe fn chase(start: *const u8, hops: u64) -> *const u8 {
 ///
 /// On x86-64 only 12 pointers fit in general-purpose registers. With 13 or more chains, 11 pointers stay there, and the
 /// rest are in vector registers and pass through the remaining general-purpose register, which is renamed as needed.
-/// Their hops cost two more instructions, and the latency of the transfer to the vector register and back is added to
-/// each hop (about 5 cycles on Sapphire Rapids). That is negligible for a miss to memory, but visible in the caches:
+/// Each of their hops takes two more instructions, and is slower by the transfer to the vector register and back (about
+/// 5 cycles on Sapphire Rapids). That is negligible for a miss to memory, but visible in the caches:
 /// compare 13 to 16 chains with fewer only if the latency is well above 20 cycles.
 ///
 /// # Safety
@@ -165,7 +165,7 @@ pub unsafe fn chase_parallel(pointers: &mut [*const u8], hops: u64) {
         return;
     }
     let run = LOCK_STEP[chains - 1];
-    // SAFETY: entry k − 1 takes k pointers, and k pointers are given; the caller guarantees that every load is valid.
+    // SAFETY: `pointers` has the k elements that entry k − 1 needs, and the caller guarantees that every load is valid.
     unsafe { run(pointers.as_mut_ptr(), iterations) }
 }
 

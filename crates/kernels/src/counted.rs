@@ -30,9 +30,9 @@ macro_rules! counted_loop {
             if iterations == 0 {
                 return;
             }
-            // SAFETY: the instructions access no memory or stack, and only registers named as operands. The loop ends
-            // after `iterations` iterations. The CPU supports the instructions: if the function is unsafe, the caller
-            // guarantees this; otherwise, they are part of the base instruction set.
+            // SAFETY: the instructions access no memory or stack, and only registers named as operands. The loop ends after `iterations`
+            // iterations. The CPU supports the instructions, because the caller of an unsafe function guarantees this, and the other
+            // functions use only the base instruction set.
             unsafe {
                 std::arch::asm!(
                     $($setup,)*

@@ -24,7 +24,7 @@ pub fn ticks() -> u64 {
     #[cfg(target_arch = "aarch64")]
     {
         let now: u64;
-        // SAFETY: reads the counter into a register; Linux lets user mode read it. No `nomem`, as above.
+        // SAFETY: reads the counter, which Linux lets user mode read, into a register. No `nomem`, as above.
         unsafe {
             asm!("mrs {}, cntvct_el0", out(reg) now, options(nostack, preserves_flags));
         }
@@ -49,8 +49,8 @@ pub fn ticks_ordered() -> u64 {
     ticks()
 }
 
-/// The counter's rate in Hz if the architecture exposes it to user mode: CNTFRQ_EL0 on aarch64, unless the firmware left it
-/// 0. On x86-64 `None`: calibrate against a clock.
+/// The counter's rate in Hz if the architecture exposes it to user mode: CNTFRQ_EL0 on aarch64, unless the firmware left it at 0. On
+/// x86-64, the result is `None`, and the counter must be calibrated against a clock.
 pub fn architectural_hz() -> Option<u64> {
     #[cfg(target_arch = "x86_64")]
     {

@@ -1,5 +1,5 @@
-//! The loop that published comparisons of cores call `cpu_bound`: three nops and a loop counter, not limited by memory,
-//! caches or dependencies. If its IPC is far below the width of the core, the core is shared.
+//! The loop that published comparisons of cores call `cpu_bound`: three nops and a loop counter, not limited by memory, caches or
+//! dependencies. If the IPC of this loop is far below the width of the core, another thread shares the core.
 
 use crate::Work;
 use crate::chain::Chain;

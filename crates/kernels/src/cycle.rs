@@ -11,8 +11,8 @@ pub const LINE: usize = 64;
 /// flight.
 const AHEAD: usize = 24;
 
-/// Grows a cycle from its first `lines` lines to `wanted`; each new line is inserted after a randomly drawn line. If `lines` is 0, the first line
-/// points to itself.
+/// Grows a cycle from its first `lines` lines to `wanted` lines. Each new line is inserted after a randomly drawn line. If `lines` is 0,
+/// the first line points to itself.
 ///
 /// # Safety
 /// `memory` must be aligned to a line and contain `wanted` lines that nothing else uses at the same time. The first
@@ -36,8 +36,7 @@ pub unsafe fn grow(memory: *mut u8, mut lines: usize, wanted: usize, random: &mu
         }
         for place in &ahead[..batch] {
             let (new, after) = (line(lines), line(*place));
-            // SAFETY: both lines are within the memory and aligned; `after` is below `lines`, so it was written
-            // when it joined the cycle.
+            // SAFETY: both lines are within the memory and aligned. The line `after` is already in the cycle, so it has been written.
             unsafe {
                 *new = *after;
                 *after = new.cast();

@@ -20,8 +20,8 @@ pub unsafe fn evict(start: *const u8, bytes: usize) {
         return;
     }
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: flushing does not change contents, and the caller guarantees that the range is valid; only named
-    // registers change. The loop ends after `lines` iterations.
+    // SAFETY: flushing does not change contents, and the caller guarantees that the range is valid. Only named registers change. The loop
+    // ends after `lines` iterations.
     unsafe {
         asm!(
             "2:",

@@ -1,19 +1,19 @@
-//! Repeatedly evicts a cache line from all caches and loads it again, which published comparisons call `memory_bound`. Its time is two round
-//! trips to memory, and prefetching is impossible.
+//! Repeatedly evicts a cache line from all caches and loads it again: the loop that published comparisons call `memory_bound`. Each
+//! iteration takes two round trips to memory; prefetching is impossible.
 
 use std::arch::asm;
 
 use crate::Work;
 
 /// One iteration of [`reload`]: the flush, the barrier, the load, two instructions that make the next flush depend on
-/// the loaded value, and the two loop instructions. Its operation is one reload.
+/// the loaded value, and the two loop instructions. It counts as one operation, a reload.
 pub const WORK: Work = Work { instructions: 7, bytes_read: 1, bytes_written: 0, operations: 1 };
 
 /// Whether this CPU can flush a line in user mode.
 ///
-/// x86-64: CPUID leaf 1, EDX bit 19 (CLFSH). aarch64: always. User mode may use DC CIVAC if SCTLR_EL1.UCI is set, which
-/// user mode cannot read. Linux sets it, except on CPUs with a related erratum, where it emulates the instruction
-/// (`user_cache_maint_handler` in arch/arm64/kernel/traps.c). That is slower, but raises no signal for readable memory.
+/// On x86-64, CPUID leaf 1, EDX bit 19 (CLFSH) shows this. On aarch64, the result is always true. User mode may use DC CIVAC if
+/// SCTLR_EL1.UCI is set, but cannot read this bit. Linux sets the bit, except on CPUs with a related erratum, where it emulates the
+/// instruction (`user_cache_maint_handler` in arch/arm64/kernel/traps.c). That is slower, but raises no signal for readable memory.
 pub fn available() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
@@ -41,8 +41,8 @@ pub unsafe fn reload(line: *mut u8, iterations: u64) {
         return;
     }
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: reads the byte at `line`, which the caller guarantees to be valid; flushing its line does not change
-    // contents. Only named registers are written. The loop ends after `iterations` iterations.
+    // SAFETY: reads the byte at `line`, which the caller guarantees to be valid. Flushing its line does not change contents. Only named
+    // registers are written. The loop ends after `iterations` iterations.
     unsafe {
         asm!(
             ".p2align 6",

@@ -1,10 +1,10 @@
 //! One cache line is passed back and forth between two CPUs, with two methods, to measure the one-way latency.
 //!
-//! [`hand_over`]: each side spins on a plain load, without a spin hint, and stores only when it is its turn, so that
-//! the line moves only as often as necessary: once for reading and once for writing per round. On aarch64, it uses
-//! load-acquire and store-release, which provide the same guarantees as plain moves on x86-64.
+//! With [`hand_over`], each side spins on a plain load, without a spin hint, and stores only when it is its turn. The line therefore moves
+//! only as often as necessary: once for reading and once for writing per round. On aarch64, it uses load-acquire and store-release, which
+//! provide the same guarantees as plain moves on x86-64.
 //!
-//! [`swap_over`]: each side tries a compare-and-swap until it is its turn, as when acquiring a spin lock. Other tools
+//! With [`swap_over`], each side tries a compare-and-swap until it is its turn, as when acquiring a spin lock. Other tools
 //! also use this method. Every attempt acquires the line for writing.
 //!
 //! Which method is faster depends on the processor. Both methods leave the same values on the line, so that a ping-pong
@@ -71,10 +71,9 @@ macro_rules! play {
 /// Waits until the value at `line` is `first`, stores `first + 1`, waits for `first + 2`, and so on for `rounds`
 /// rounds. Returns the number of completed rounds.
 ///
-/// Two threads form a ping-pong: one with `first` 0 and the other with `first` 1, on a line that starts at 0. The
-/// values only increase, so that no round can be mistaken for
-/// another. After `n` rounds of both, the line contains `2 n`, and the value has crossed `2 n -
-/// 1` times.
+/// Two threads form a ping-pong: one with `first` 0 and the other with `first` 1, on a line that starts at 0. The values only increase, so
+/// that no round can be mistaken for another. After `n` rounds of both threads, the line contains `2 n` and has passed from one CPU to the
+/// other `2 n - 1` times.
 ///
 /// A side gives up after `patience` unsuccessful attempts in one wait (it makes at least one) and leaves the line
 /// unchanged, so that it does not hang if its partner is missing or stopped. To continue where it stopped, call it
@@ -107,9 +106,10 @@ pub unsafe fn hand_over(line: *mut u64, first: u64, rounds: u64, patience: u64) 
 pub type Way = unsafe fn(line: *mut u64, first: u64, rounds: u64, patience: u64) -> u64;
 
 /// Like [`hand_over`], but with compare-and-swap: tries to replace `first` with `first + 1` until that succeeds, then
-/// `first + 2` with `first + 3`, and so on. A failed attempt takes about ten times as long as one of [`hand_over`].
+/// `first + 2` with `first + 3`, and so on. A failed attempt takes about ten times as long as a failed attempt of
+/// [`hand_over`].
 ///
-/// x86-64: `lock cmpxchg`. aarch64: `casal` if the CPU has the LSE extension, otherwise `ldaxr` and `stlxr`.
+/// The instructions are `lock cmpxchg` on x86-64, and `casal` on aarch64 CPUs with the LSE extension (otherwise `ldaxr` and `stlxr`).
 ///
 /// # Safety
 /// As for [`hand_over`].
@@ -150,7 +150,8 @@ unsafe fn swap_over_lse(line: *mut u64, first: u64, rounds: u64, patience: u64) 
     }
 }
 
-/// [`swap_over`] on CPUs without LSE. A store that fails despite the right value also counts as an attempt.
+/// [`swap_over`] on CPUs without LSE. If the line contains the expected value but the store fails, this also counts
+/// as an attempt.
 ///
 /// # Safety
 /// As for [`hand_over`].

@@ -1,11 +1,10 @@
 //! Double-precision multiply-adds on every vector width: peak arithmetic throughput, and the load that lowers a core's
 //! clock to its heavy-vector level.
 //!
-//! Enough chains run in parallel to saturate all multiply-add units (latency × units: 8 on Skylake to Golden Cove and Zen 3, 10 on
-//! Haswell and Zen 2; up to 4 × 4 on aarch64). The values vary in all bits of the significand and stay near 1, because denormals,
-//! infinities and trivial operands would change the execution time or the power. On x86-64, each chain steps through x → m₁x + c →
-//! m₂x + c with m₁m₂ < 1, which settles to alternating between two values; on aarch64, it alternately adds and subtracts one
-//! product.
+//! Enough chains run in parallel to saturate all multiply-add units (latency × units is 8 on Skylake to Golden Cove and Zen 3, 10 on
+//! Haswell and Zen 2, and up to 4 × 4 on aarch64). The values vary in all bits of the significand and stay near 1, because denormals,
+//! infinities and trivial operands would change the execution time or the power. On x86-64, each chain steps through x → m₁x + c → m₂x + c
+//! with m₁m₂ < 1, so that x settles to two alternating values. On aarch64, each chain alternately adds and subtracts the same product.
 
 use crate::counted::{count_down, counted_loop};
 use crate::{Variant, Work};

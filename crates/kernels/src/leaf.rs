@@ -1,7 +1,7 @@
 //! Position-independent routines, whose machine code can be executed at any address.
 
-/// Places the instructions of a leaf function in a separate section, with symbols for its first instruction and its end
-/// (the name with `_end`). The function starts at a multiple of 2^`align` and is followed by `after`.
+/// Places the instructions of a leaf function in a separate section, with symbols for its first instruction (the name) and its end (the
+/// name followed by `_end`). The function starts at a multiple of 2^`align` and is followed by `after`.
 macro_rules! leaf {
     ($name:literal align $align:literal [$($line:literal),* $(,)?] after [$($after:literal)?]) => {
         std::arch::global_asm!(

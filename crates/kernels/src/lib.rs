@@ -8,7 +8,7 @@
 //! All other loops are written in assembly, with x86-64 and aarch64 side by side in one file, so that no compiler can
 //! fold, reorder or vectorize them. They start on a 64-byte boundary, so that their speed does not depend on the
 //! linker. Each loop has its [`Work`]: the instructions, bytes loaded
-//! and stored, and operations of one iteration. Results (IPC, bytes per second, flops) are based only on that declaration, and tests compare it
+//! and stored, and operations of one iteration. Results (IPC, bytes per second, flops) always use this declared work, and tests compare it
 //! with two independent instruction counters on x86-64 and one on aarch64.
 //!
 //! A declaration covers one iteration, without the code around the loop (loading constants, the call). To exclude the time of that
@@ -17,7 +17,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`chain`] | dependent adds and multiplies, for the clock; nops, for the issue width |
-//! | [`heavy`] | fused multiply-adds on every vector width: peak arithmetic, and the clock under it |
+//! | [`heavy`] | fused multiply-adds on every vector width: peak arithmetic, and the clock under this load |
 //! | [`chase`] | dependent loads, one chain or up to 16 in parallel: load latency and memory-level parallelism |
 //! | [`stream`] | read, write, copy, scale, add, triad and mixes: bandwidth |
 //! | [`counter`] | the time-stamp counter or virtual counter, and the loop that looks for gaps in it |

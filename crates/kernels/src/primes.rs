@@ -7,7 +7,7 @@
 
 use crate::leaf::leaf;
 
-/// The limit below which a pass of the published comparisons counts primes.
+/// Each pass of the published comparisons counts the primes below this limit.
 pub const LIMIT: u64 = 1_000_000;
 
 /// Primes below [`LIMIT`] (the prime-counting function; OEIS A006880).

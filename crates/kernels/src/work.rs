@@ -4,15 +4,15 @@
 /// numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Work {
-    /// Instructions, including those of the loop itself (counter, pointers, branch), as counted by the instruction set:
-    /// a fused pair counts as two; the `rep` prefix is not used.
+    /// Architectural instructions, including those of the loop itself (counter, pointers, branch). A fused pair counts as two, and the
+    /// `rep` prefix is not used.
     pub instructions: u32,
     /// Bytes read by the load instructions.
     pub bytes_read: u32,
     /// Bytes written by the store instructions.
     pub bytes_written: u32,
-    /// Operations of the kernel's kind: links of a chain, hops of a chase, double-precision flops of a heavy
-    /// loop or a stream, branches, hints. The loop's own instructions are not operations.
+    /// Operations that the kernel times: links of a chain, hops of a chase, double-precision flops of a heavy loop or a stream, branches,
+    /// or hints. The loop's own instructions are not operations.
     pub operations: u32,
 }
 

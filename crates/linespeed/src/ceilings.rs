@@ -31,7 +31,7 @@ pub fn of_this_machine() -> Result<Ceilings, &'static str> {
     let found = others.then(|| kept.find(&machine::identity(&Root::live())).cloned()).flatten();
     found.ok_or(match others {
         true => "the saved ceilings are for another machine or for other limits (cpuset, quota)",
-        false => "none have been measured here yet",
+        false => "no ceilings have been measured on this machine yet",
     })
 }
 

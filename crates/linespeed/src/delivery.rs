@@ -43,8 +43,8 @@ pub fn checked_output_file(options: &Options) -> Result<Option<PathBuf>, Failure
     file.as_ref().map_or(Ok(()), |path| files::check_writable(path)).map(|()| file)
 }
 
-/// A permanent name that `linespeed show` accepts for the record in a file: the short name if it is one of the user's own records; `None`
-/// if names are removed or if there is no file.
+/// A permanent name that `linespeed show` accepts for the record in a file. This is the short name if the record is one of
+/// the user's own. `None` if names are removed or if there is no file.
 pub fn lasting_name(options: &Options, file: Option<&Path>) -> Option<String> {
     let file = file.filter(|file| !options.out.redact && file.as_os_str() != "-")?;
     let own = places::state_folder().is_some_and(|own| file.parent() == Some(&own));
@@ -191,8 +191,8 @@ impl Kept {
         Self { shown_by: label.or(shown_by), path, written }
     }
 
-    /// The record in all output formats. `draw` draws its report; its second argument is the name that `linespeed show` accepts for the
-    /// record.
+    /// The record in all output formats. `draw` draws the report; the second argument of `draw` is the name that
+    /// `linespeed show` accepts for the record.
     pub fn view<'a>(
         &self,
         options: &Options,

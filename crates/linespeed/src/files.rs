@@ -1,4 +1,4 @@
-//! Locations of records, pages and texts, and atomic writes.
+//! Locations of records, pages and other output files, and atomic writes.
 
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
@@ -15,7 +15,7 @@ use record::regular_file::{self, NotRead};
 use crate::failure::Failure;
 
 const WAY_OUT: &str = "choose another path with --output FILE, or write to standard output (--json, --html…)";
-/// System errors that are treated as if the settings file did not exist.
+/// System errors after which the settings file counts as missing.
 const NONE: [ErrorKind; 3] = [ErrorKind::NotFound, ErrorKind::PermissionDenied, ErrorKind::NotADirectory];
 /// Maximum size of a settings file.
 const MOST_OF_A_SETTING: u64 = 64 << 10;
@@ -37,7 +37,7 @@ static WRITER: LazyLock<Writer> = LazyLock::new(|| {
 /// The directory for records.
 pub fn state_folder() -> Result<PathBuf, Failure> {
     let none =
-        || Failure::Cannot(format!("no directory for records: XDG_STATE_HOME and HOME are unset; {WAY_OUT}"));
+        || Failure::Cannot(format!("no directory for records (XDG_STATE_HOME and HOME unset); {WAY_OUT}"));
     places::state_folder().ok_or_else(none)
 }
 
@@ -46,7 +46,8 @@ pub fn recipes() -> Option<PathBuf> {
     places::config_folder().map(|folder| folder.join("recipes"))
 }
 
-/// A settings file of the user: its path, its text, and whether it belongs to the current user or root; `None` if it does not exist.
+/// The path of a settings file of the user, its text, and whether the file belongs to the current user or root.
+/// `None` if there is no such file.
 pub fn setting(name: &str) -> Result<Option<(PathBuf, String, bool)>, Failure> {
     let Some(path) = places::config_folder().map(|folder| folder.join(name)) else { return Ok(None) };
     // As root, read only files that the invoking user may read.
@@ -94,8 +95,8 @@ pub fn label_record(label: &str, record: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Saves the index of a directory of records, if the directory belongs to this user. Without an index, records are only listed more
-/// slowly.
+/// Saves the index of a directory of records, if the directory belongs to this user. Without an index, records can still be listed,
+/// but more slowly.
 pub fn save_index(path: &Path, text: &str) {
     if path.parent() == places::state_folder().as_deref() {
         let _ = WRITER.refresh(path, text);

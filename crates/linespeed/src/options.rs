@@ -49,8 +49,9 @@ use taken::{is_taken, limited_flags};
 
 /// Measure how far this machine runs below its hardware's speed, and find out why
 ///
-/// Without a command, linespeed inspects the machine and measures its clock, caches, memory, scaling, wake-ups and small costs in
-/// about a minute. It reports speed losses with their remedies, and saves a record (JSON) and a page (HTML).
+/// Without a command, linespeed inspects the machine and measures its clock, caches, memory, scaling, wake-ups, and the cost of system
+/// calls and other basic operations in about a minute. It reports speed losses with their remedies, and saves a record (JSON) and a page
+/// (HTML).
 #[derive(Debug, Parser)]
 #[command(name = "linespeed", version = env!("LINESPEED_VERSION"))]
 pub struct Options {
@@ -288,7 +289,7 @@ pub struct Out {
 }
 
 impl Out {
-    /// The requested format; `None`: the report.
+    /// The requested format; `None` for the report.
     pub fn form(&self) -> Option<Form> {
         let asked = [
             (self.json, Form::Json),
@@ -343,7 +344,7 @@ impl Options {
         let flag = format!("--{}", id.replace('_', "-"));
         let way_out = match id {
             "output" if name == "man" => "specify a directory: linespeed man FOLDER".to_owned(),
-            "output" => format!("redirect standard output: linespeed {name} … >FILE"),
+            "output" => format!("redirect standard output with linespeed {name} … >FILE"),
             _ => "omit it".to_owned(),
         };
         Err(Failure::Usage(format!("linespeed {name} does not support {flag}; {way_out}")))

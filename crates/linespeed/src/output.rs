@@ -10,7 +10,7 @@ use report::view::Form;
 use crate::failure::Failure;
 use crate::options::{Color, Out};
 
-/// The width if the output is not a terminal, suitable for e-mail and tickets.
+/// The width if the output is not a terminal. It is suitable for e-mail and tickets.
 const DEFAULT_WIDTH: usize = 80;
 
 /// Maximum width; wider lines are not easier to read.
@@ -72,7 +72,7 @@ pub fn print_error(text: &str) {
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
-/// Prints a report, through a pager if it is longer than the terminal, unless `--no-pager`.
+/// Prints a report. If it is longer than the terminal and `--no-pager` was not specified, a pager shows it.
 pub fn page(text: &str, out: &Out) -> Result<(), Failure> {
     let is_long = terminal::rows(&io::stdout()).is_some_and(|rows| text.lines().count() > rows);
     if is_long && !out.no_pager && terminal::page(text) { Ok(()) } else { print(text) }

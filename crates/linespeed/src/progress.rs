@@ -54,7 +54,7 @@ impl<'a> Shown<'a> {
         self.begin(&name, seconds);
     }
 
-    /// Called when `done` of `all` runs are done.
+    /// Called when `done` of `all` runs have finished.
     pub fn done(&mut self, done: usize, all: usize, says: &str) {
         self.verbose(&format!("{done} of {all}: {says}"));
         self.advance(done as f64 / all.max(1) as f64);
@@ -118,7 +118,7 @@ impl RunObserver for Shown<'_> {
 /// Reports processes that a command left running in the background, and what the user can do (`means`).
 pub fn say_left(names: &[String], means: &str) {
     let names = names.join(", ");
-    output::complain(&format!("the command has exited; still running: {names}. {means}"));
+    output::complain(&format!("the command has exited, but these are still running: {names}. {means}"));
 }
 
 /// The names and IDs of the first few processes.

@@ -64,7 +64,7 @@ pub fn redact_with<T>(redacted: std::io::Result<T>) -> Result<T, Failure> {
     redacted.map_err(|error| Failure::Cannot(format!("cannot be redacted: {error}")))
 }
 
-/// The records as they will be written, with the same pseudonyms in all records.
+/// Redacts the records before they are written, with the same pseudonyms in all records.
 pub fn redact_all<'a>(
     options: &Options,
     records: impl IntoIterator<Item = &'a mut Record>,
@@ -94,7 +94,7 @@ pub fn redact_sources(options: &Options, sources: &mut [Source]) -> Result<(), F
             continue;
         }
         let file = visible(&pseudonyms.file(Path::new(&source.from)));
-        // Copies of a file in two directories have the same file name.
+        // Files in two directories may have the same name. From the second one on, the pseudonym is derived from the full path.
         source.from = if taken.insert(file.clone()) { file } else { pseudonyms.of(Kind::File, &source.from) };
         source.name = source.from.trim_end_matches(".json").to_owned();
     }

@@ -45,7 +45,8 @@ pub fn read(argument: &str) -> Result<Source, Failure> {
     Ok(Source { name, from: path.to_string_lossy().into_owned(), record: file(&path)?, note: None })
 }
 
-/// An argument that refers to this record in the state directory: only the record's name, if that suffices to find it.
+/// An argument that refers to this record in the state directory: only the record's name if that suffices to find it,
+/// otherwise its path.
 pub fn name_of(path: &Path) -> String {
     let stem = path.file_stem().map(|stem| visible(Path::new(stem)));
     let finds = |stem: &String| store::find(&os::places::state_folders(), stem).as_deref() == Some(path);
@@ -123,7 +124,7 @@ pub fn newest() -> Option<store::Newest> {
     store::newest(&os::places::state_folders(), &names_of(&host()))
 }
 
-/// The newest record of this machine: from a complete run if there is one; otherwise the one with the most metrics.
+/// The newest record from a complete run on this machine or, if there is none, the record with the most metrics.
 fn this_machine() -> Result<Source, Failure> {
     let folders = os::places::state_folders();
     let Some(found) = newest() else {

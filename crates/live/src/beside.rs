@@ -60,13 +60,13 @@ impl Beside {
     }
 }
 
-/// The owner of a process: the innermost service, scope or container of its cgroup; otherwise its cgroup; otherwise its separate PID
-/// namespace. `None` if the process belongs to a user's session or to the unit of this process.
+/// The owner of a process: the innermost service, scope or container of its cgroup, otherwise its cgroup, otherwise its
+/// separate PID namespace. `None` if the process belongs to a user's session or to the unit of this process.
 pub(crate) fn unit(root: &Root, pid: i32) -> Option<String> {
     let text = root.text(&format!("/proc/{pid}/cgroup"))?;
     let own = root.text("/proc/self/cgroup").unwrap_or_default();
     let is_ours = |line: &&str| own.lines().any(|other| other == *line);
-    // `0::/system.slice/docker-0123….scope`, `4:cpu:/kubepods/burstable/pod…/0123…`.
+    // Lines such as `0::/system.slice/docker-0123….scope` and `4:cpu:/kubepods/burstable/pod…/0123…`.
     let others = text.lines().filter(|line| !is_ours(line));
     let group = others.filter_map(|line| line.splitn(3, ':').nth(2)).max_by_key(|group| group.len());
     let group = group.unwrap_or_default();

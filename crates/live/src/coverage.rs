@@ -8,9 +8,9 @@ use crate::look::Look;
 use crate::sources::quota;
 use crate::sources::sensors::{Heat, has_fans_or_temperatures};
 
-/// Files of another user's process: the first process, which exists on every machine.
+/// The files of a process that belongs to another user: the first process, which exists on every machine.
 const OTHER: &str = "/proc/1";
-/// The initial PID namespace, which contains all processes (PROC_PID_INIT_INO in linux/include/linux/proc_ns.h).
+/// The link to the initial PID namespace, which contains all processes (PROC_PID_INIT_INO in linux/include/linux/proc_ns.h).
 const FIRST_NAMESPACE: &str = "pid:[4026531836]";
 
 /// What was available at the start of an observation.

@@ -13,8 +13,8 @@ use crate::pace::Pace;
 
 /// Maximum number of CPUs whose counters are read: reading the counter of another CPU interrupts that CPU.
 const MOST_CPUS: usize = 48;
-/// Maximum number of file descriptors needed: about nine events per CPU for the machine and again for a cgroup, and the
-/// events of memory controllers.
+/// Maximum number of file descriptors needed: about nine events per CPU, once for the machine and once for a
+/// cgroup, and the events of memory controllers.
 const DESCRIPTORS: u64 = 2 * 9 * MOST_CPUS as u64 + 600;
 /// The share of one CPU that may be used for reading each kind of counter.
 const SHARE: f64 = 0.0003;
@@ -80,7 +80,7 @@ impl Hardware {
     pub(crate) fn open(root: &Root, cpus: &CpuList) -> (Self, Vec<Coverage>) {
         let (mut all, mut coverage) = (Self::default(), Vec::new());
         if root.is_live() {
-            // If the limit of open files is too low for these counters, opening the others would also fail.
+            // If the limit of open files cannot be raised far enough, opening the counters fails, and that failure is reported.
             os::raise_file_limit(DESCRIPTORS);
             match OfCpus::open(cpus, None) {
                 Ok(counters) => {

@@ -25,7 +25,7 @@ const SLEEP: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub(crate) struct Look {
     at: Instant,
-    /// Time for which the machine was suspended since boot.
+    /// Total time that the machine has been suspended since boot.
     suspended: Duration,
     stat: Option<Stat>,
     vmstat: Vec<(&'static str, u64)>,
@@ -64,7 +64,7 @@ impl Look {
         }
     }
 
-    /// Whether a source other than the probe shows the clock.
+    /// Whether the clock is available from a source other than the probe.
     pub(crate) fn tells_the_clock(&self) -> bool {
         self.clocks.is_shown()
     }

@@ -1,4 +1,4 @@
-//! The probe: memory latency node by node, the actual clock, and timer delay.
+//! The probe: the memory latency of each node, the actual clock, and timer delay.
 
 use std::time::Duration;
 

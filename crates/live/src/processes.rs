@@ -22,8 +22,8 @@ const REAL_TIME: [u64; 3] = [1, 2, 6];
 /// process may have become visible.
 const LISTED_FOR: u32 = 30;
 
-/// State that is stored between scans to make them cheap. Checking that a process has slept takes a third of the time needed
-/// to read its accounting. Listing all processes takes as long as reading the accounting of a third of them.
+/// State that is stored between scans to make them cheap. Checking whether a process has run since the last scan takes a third of
+/// the time needed to read its accounting. Listing all processes takes as long as reading the accounting of a third of them.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
     /// `/proc/PID/stat`.
@@ -64,7 +64,7 @@ impl Files {
         if let Some(before) = before.filter(|before| before.threads == 1)
             && let Some((turns, known)) = self.turns.kept_text(root, pid, &format!("/proc/{pid}/schedstat"))
         {
-            // This is valid only for a file that was open at the last scan and therefore belongs to the same process.
+            // The comparison is valid only for a file that was open at the last scan and therefore belongs to the same process.
             if known && self.last_turns.get(&pid) == Some(&turns) {
                 return Some(before.clone());
             }

@@ -141,9 +141,8 @@ impl Service {
         Done { measurements: figures.measurements, threads, pids: self.pids(), below, seen }
     }
 
-    /// The number of processes selected by PID, if all of them have exited and nothing is left to observe; otherwise
-    /// 0. A unit or a container may
-    /// restart.
+    /// The number of processes selected by PID, if all of them have exited and nothing is left to observe; otherwise 0.
+    /// It is always 0 for a unit or a container, which may restart.
     pub fn ended(&self) -> u64 {
         match &self.selection {
             Selection::Processes(pids) if !self.watching.is_one_there() => pids.len() as u64,
@@ -172,7 +171,7 @@ pub(crate) fn times(done: &Done, seconds: f64) -> record::live::Service {
 }
 
 impl Done {
-    /// Copies, from an interval of the whole machine, the throttling of these processes by their cgroup's quota.
+    /// Copies the throttling of these processes by their cgroup's quota from an interval of the whole machine.
     pub(crate) fn take_quota(&mut self, interval: &Interval, root: &Root) {
         let Some(throttled) = &interval.throttled else { return };
         let is_of = |pid: &i32| {

@@ -27,8 +27,8 @@ use measure::accesses::{Accesses, Hierarchy};
 const BETWEEN: Duration = Duration::from_millis(100);
 /// The memory probe runs at every other sample: five readings per second, with 256 loads each.
 const MEMORY_EVERY: u64 = 2;
-/// The share of one CPU that each of the following may use: the scan of all processes at the end of an interval; threads; schedstat;
-/// sensors; numa_maps; and the process scans within an interval, which find short-lived processes and select the processes to sample.
+/// The share of one CPU that each of the following may use: the scan of all processes at the end of an interval, threads, schedstat,
+/// sensors, numa_maps, and the process scans within an interval (which find short-lived processes and select the processes to sample).
 const SHARES: [f64; 6] = [0.001, 0.0007, 0.0003, 0.0003, 0.0002, 0.0002];
 /// The number of processes whose threads are sampled.
 const WATCHED: usize = 4;
@@ -51,7 +51,7 @@ pub struct Watch {
     files: Files,
     loadavg: KeptFiles,
     looked: KeptFiles,
-    /// All processes at the end of the last interval, and at the last scan since.
+    /// All processes at the end of the last interval and, in `scan`, at the last scan since then.
     processes: (Instant, Processes),
     scan: Option<(Instant, Processes)>,
     delay: Option<(Instant, u64)>,
@@ -243,12 +243,13 @@ impl Watch {
         if let (Some((then, before)), Some((now, after))) = (self.delay, delay)
             && let Some(ns) = after.checked_sub(before)
         {
-            // The reading may cover more time than this interval, so only a share is used.
+            // The reading may cover more time than this interval, so only the interval's share of the delay is used.
             let share = interval.seconds / (now - then).as_secs_f64().max(interval.seconds);
             interval.run_queue_delay = Some(ns as f64 / 1e9 * share);
         }
         self.delay = delay.or(self.delay);
-        // Reading the sensors of a large machine is expensive, and temperatures change slowly: values are reused until the next reading.
+        // Reading the sensors of a large machine is expensive, and temperatures change slowly, so the values are reused until the next
+        // reading.
         let Self { root, cpus, heat, sensors, paces, .. } = &mut *self;
         paces[3].run(last, || {
             let now = (Instant::now(), Heat::look(root, cpus));
@@ -285,7 +286,7 @@ impl Watch {
         interval
     }
 
-    /// Starts counting from now on; returns the busy share of the CPUs until now.
+    /// Ends the current interval and begins a new one; returns the busy share of the CPUs in the ended interval.
     pub fn restart(&mut self) -> f64 {
         let interval = self.finish(true);
         interval.times.share(interval.times.busy())

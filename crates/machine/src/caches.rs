@@ -129,7 +129,7 @@ impl Reader<'_> {
         let mut cpus = match listed.filter(|list| !list.is_empty()) {
             Some(list) => list.intersection(self.online),
             None => {
-                self.notes.add("lists no sharing CPUs; assumed private to the core", &path);
+                self.notes.add("lists no sharing CPUs; the cache is assumed private to the core", &path);
                 let index = self.cpus.binary_search_by_key(&cpu, |cpu| cpu.id).ok();
                 index
                     .and_then(|index| self.cpus.get(index))
@@ -139,7 +139,7 @@ impl Reader<'_> {
         };
         if !cpus.contains(cpu) {
             if !cpus.is_empty() {
-                self.notes.add("lacks its own CPU", &path);
+                self.notes.add("does not list its own CPU", &path);
             }
             cpus.insert(cpu);
         }

@@ -20,7 +20,7 @@ const MAX_DEVICES: usize = 64;
 const MAX_PACKAGES: usize = 16;
 
 /// A register with bits that show what limits the clock. Only the bits in `has` exist. The logged state of each cause is in
-/// the bit that is `log` positions higher.
+/// the bit `log` positions higher.
 struct Register {
     address: u64,
     log: u32,

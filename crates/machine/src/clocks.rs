@@ -1,5 +1,5 @@
 //! Clock settings from cpufreq: drivers, governors, limits and current clocks, with one group for all CPUs that have
-//! equal settings; the clocks that each CPU advertises; and whether boost is allowed.
+//! equal settings. Also reads the clocks that each CPU advertises, and whether boost is allowed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -176,8 +176,8 @@ fn without_cpufreq(root: &Root) -> Option<ClockSetting> {
 /// Whether clocks above the nominal clock are allowed, and the file that shows this.
 pub(crate) fn boost(root: &Root) -> Option<(bool, String)> {
     let off_when_one = "/sys/devices/system/cpu/intel_pstate/no_turbo";
-    // Files are tried in this order: the file of drivers for hardware P-states, acpi-cpufreq and cppc; a policy's own
-    // switch (Linux 6.11); and the file of AMD's powernow.
+    // The files are tried in this order. Drivers for hardware P-states, acpi-cpufreq and cppc have the first, a single
+    // policy has the second (Linux 6.11), and AMD's powernow has the third.
     let on_when_one =
         [format!("{CPUFREQ}/boost"), format!("{CPUFREQ}/policy0/boost"), format!("{CPUFREQ}/policy0/cpb")];
     let flag = |path: &str| root.number::<u8>(path).filter(|flag| *flag <= 1).map(|flag| flag == 1);

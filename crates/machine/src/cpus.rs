@@ -52,7 +52,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
 /// Fills in the counts after the topology of the CPUs is known. `allowed` remains absent for a captured tree.
 pub(crate) fn count(root: &Root, machine: &mut Machine) {
     let distinct = |of: fn(&Cpu) -> Option<u32>| {
-        // If a CPU's package, die, cluster or core is unknown, the number of these is also unknown.
+        // If the package, die, cluster or core of any CPU is unknown, the number of packages, dies, clusters or cores is also unknown.
         let numbers: Option<Vec<u32>> = machine.cpus.iter().filter(|cpu| cpu.online).map(of).collect();
         let mut numbers = numbers?;
         numbers.sort_unstable();

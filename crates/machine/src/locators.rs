@@ -2,8 +2,8 @@
 //! for each slot.
 //!
 //! Every board vendor writes these texts differently, and the same text may have different meanings (`DIMM_A1` is channel A on a desktop
-//! and processor A on a PowerEdge). A part (package, node, channel) therefore counts only if one of the two texts contains it for every
-//! slot. A single letter counts only if it is unambiguous. Unknown parts stay `None`.
+//! and processor A on a PowerEdge). A part (package, node, channel) therefore counts only if the same one of the two texts
+//! contains it for every slot. A single letter counts only if it is unambiguous. Unknown parts stay `None`.
 
 use regex_lite::Regex;
 
@@ -105,7 +105,7 @@ fn from_zero(numbers: Option<Vec<u32>>) -> Option<Vec<u32>> {
 }
 
 /// Channels from the letters next to "DIMM". The letters are used only if the same text also contains the package, or
-/// if the board has more than one letter and at most two slots per letter, as desktops have.
+/// if the board has more than one letter and at most two slots per letter, as on desktops.
 fn by_letter(locators: &[Location], with_package: bool) -> Option<Vec<NamedChannel>> {
     let letters = all(locators, |location| location.letter.clone())?;
     let package_beside = with_package && locators.iter().all(|location| location.package.is_some());

@@ -34,7 +34,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     if !tables.complete {
         machine.notes.push(text!(
             "memory-devices-table-damaged",
-            "{table}: damaged or truncated; later memory devices are missing",
+            "{table} is damaged or truncated, so later memory devices are missing",
             table = TABLE
         ));
     }

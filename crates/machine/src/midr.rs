@@ -64,8 +64,8 @@ fn named(lines: impl IntoIterator<Item = &'static str>, number: u32) -> Option<&
     })
 }
 
-/// The name of the core's design if it differs from [`name`] (`TaiShan v110` in a Kunpeng 920), otherwise [`name`],
-/// spelled like its product series (`Neoverse N1`).
+/// The name of the core's design: a separate name if it has one (`TaiShan v110` in a Kunpeng 920), otherwise [`name`],
+/// in the spelling of the product series (`Neoverse N1`).
 pub fn microarchitecture(implementer: u32, part: u32) -> Option<String> {
     Some(match (implementer, part) {
         (0x48, 0xd01) => "TaiShan v110".to_owned(),

@@ -13,7 +13,7 @@ use record::CpuList;
 
 use crate::quoted::Excerpt;
 
-/// Maximum size of a file read as text. The longest files in sysfs are CPU lists and maps, which have a few pages.
+/// Maximum size of a file read as text. The longest files in sysfs are CPU lists and maps, which fill a few pages.
 pub const MAX_TEXT: usize = 1 << 20;
 /// Maximum size of files that grow with the number of CPUs, and in some cases with the number of interrupts or
 /// scheduling domains.
@@ -103,7 +103,7 @@ pub struct Unreadable {
 }
 
 impl Unreadable {
-    /// Whether the file does not exist. For most files, this only means that the kernel is older.
+    /// Whether the file does not exist. For most files, this only means that the kernel is too old to provide it.
     pub fn is_missing(&self) -> bool {
         self.why == Why::Missing
     }

@@ -100,9 +100,7 @@ pub fn throttling(root: &Root, cpus: &CpuList) -> BTreeMap<String, Throttling> {
         for (of, place) in [("core", core), ("package", package)] {
             let file =
                 |name: &str| root.number::<u64>(&format!("{folder}/thermal_throttle/{of}_throttle_{name}"));
-            // Before Linux 2.6.31, there was a single count for cores and packages.
-            let old = || root.number(&format!("{folder}/thermal_throttle/count")).filter(|_| of == "core");
-            let times = file("count").or_else(old);
+            let times = file("count");
             // The other files need not be opened if throttling never occurred.
             let time = |name: &str| if times == Some(0) { times } else { file(name) };
             let seen = Throttling { times, total_ms: time("total_time_ms"), longest_ms: time("max_time_ms") };
@@ -128,8 +126,8 @@ pub struct EnergyCounter {
     pub uj: Option<u64>,
 }
 
-/// The energy counters of the packages, excluding those of their subdomains and of the platform, and duplicates from
-/// another interface (`intel-rapl-mmio:0`).
+/// The energy counters of the packages. Counters of subdomains or of the platform are omitted, and so are duplicates
+/// from another interface (`intel-rapl-mmio:0`).
 pub fn energy_counters(root: &Root) -> Vec<EnergyCounter> {
     const FOLDER: &str = "/sys/class/powercap";
     let zones = root.list(FOLDER).into_iter().filter(|zone| zone.starts_with("intel-rapl:"));

@@ -2,8 +2,8 @@
 //!
 //! smbios-lib parses the table. It returns a field only if the structure is long enough to contain it, so the version in the entry
 //! point does not matter. Of the two maintained parsers, only this one handles damaged tables: the crate dmidecode
-//! 1.0.1 indexes past the end of a table that is shorter than its entry point claims or has a structure shorter than
-//! its header, and rejects the memory devices of SMBIOS 2.3 to 2.6, which lack the fields added in 2.7.
+//! 1.0.1 indexes past the end if a table is shorter than its entry point claims, or if a structure is shorter than
+//! its own header. It also rejects the memory devices of SMBIOS 2.3 to 2.6, which lack the fields added in 2.7.
 
 use record::machine::{MemoryDevice, System};
 use smbioslib::{
@@ -102,8 +102,8 @@ pub fn read(table: Vec<u8>) -> Tables {
     }
 }
 
-/// The lowest speed of each kind of memory, MT/s. A configured speed that is below this and half of the rated speed is
-/// discarded, because it is the clock instead of the transfer rate.
+/// The lowest speed of each kind of memory, MT/s. A configured speed that is lower, and is also about half of
+/// the rated speed, is discarded, because it is the clock instead of the transfer rate.
 const LEAST_MT_S: [(&str, u32); 3] = [("DDR5", 2800), ("DDR4", 1400), ("DDR3", 700)];
 
 /// Fills in the devices' channels and nodes from their locators, and discards configured speeds that are clocks.

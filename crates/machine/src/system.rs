@@ -1,4 +1,4 @@
-//! Names of the whole machine, from the firmware's DMI strings or the device tree's model; and its host name.
+//! The names of the machine's system, board and firmware, from the DMI strings or the device tree's model, and its host name.
 
 use record::machine::System;
 use record::{Coverage, Machine};

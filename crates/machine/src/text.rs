@@ -5,8 +5,8 @@ use record::CpuList;
 /// Maximum length of a stored name, in characters.
 const MAX_NAME: usize = 200;
 
-/// A name for display: without control characters, escape sequences, and invisible or direction-changing characters; runs of white space become
-/// one space; trimmed to at most 200 characters.
+/// A name for display, with at most 200 characters. Control characters and characters that are invisible or change the
+/// text direction are removed, and each run of white space becomes one space.
 pub fn clean(text: &str) -> String {
     clean_to(text, MAX_NAME)
 }
@@ -83,8 +83,8 @@ pub fn cpu_list(text: Option<String>) -> CpuList {
     text.and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
-/// A line of a meminfo file in bytes: `MemAvailable:   2048 kB`. Machines have at most 2^57 bytes (the widest physical
-/// addresses are 52 bits, five-level page tables reach 57); a larger value means that the file is corrupt.
+/// A line of a meminfo file in bytes: `MemAvailable:   2048 kB`. A value above 2^57 bytes means that the file is
+/// corrupt: physical addresses have at most 52 bits, and five-level page tables cover 57 bits.
 pub fn bytes_field(text: &str, key: &str) -> Option<u64> {
     let value = field(text, key)?.strip_suffix("kB")?.trim();
     value.parse::<u64>().ok()?.checked_mul(1024).filter(|bytes| *bytes <= 1 << 57)

@@ -232,7 +232,7 @@ impl Partition {
     /// contradiction with earlier groups.
     fn add(&mut self, cpu: u32, list: &CpuList, online: &CpuList) -> Result<(), &'static str> {
         let mut members = list.intersection(online);
-        let mut complaint = if members.contains(cpu) { Ok(()) } else { Err("lacks its own CPU") };
+        let mut complaint = if members.contains(cpu) { Ok(()) } else { Err("does not list its own CPU") };
         members.insert(cpu);
         match self.group_of(cpu) {
             Some(group) if *group == members => {}

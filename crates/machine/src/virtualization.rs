@@ -65,8 +65,8 @@ fn hypervisor(root: &Root, architecture: &str) -> Option<String> {
         }
         return by_firmware.filter(|found| found != "none").or_else(|| Some("unknown".to_owned()));
     }
-    // Clouds give the same name in the firmware to guests and to bare metal, which has no virtual devices. On Arm, only a kernel that started
-    // at EL2, below no hypervisor, has KVM.
+    // Clouds give the same name in the firmware to guests and to bare metal, which has no virtual devices. On Arm, KVM
+    // is available only in a kernel that was started at EL2, which means that no hypervisor is below it.
     let is_arm_host = architecture == "aarch64" && from_pci(root).is_none() && root.exists("/dev/kvm");
     let is_host = is_arm_host && from_firmware(root) == Some("kvm");
     by_firmware.map(|name| if is_host { "none".to_owned() } else { name })

@@ -24,7 +24,7 @@ pub(crate) fn prepare(context: &mut Context, what: &str, seconds: f64) -> Result
     let cpus: Vec<u32> = context.cpus.iter().collect();
     context.lead()?;
     let wanted = beyond_caches(context.machine);
-    // The third array uses the latency measurement's memory if that is large enough; otherwise, that memory is freed.
+    // The third array uses the latency measurement's memory if it is large enough. Otherwise, that memory is freed.
     let two = wanted.min(context.memory_allowance() / (ARRAYS - 1) as u64);
     let new_arrays = if hands_on(context, two) { ARRAYS - 1 } else { ARRAYS } as u64;
     if new_arrays == ARRAYS as u64 {
@@ -73,7 +73,7 @@ pub(crate) fn with_third(context: &mut Context, mut arrays: Arrays) -> Result<Ar
         let mapping = Arc::new(mapping);
         let room = (touched / cpus.len()).saturating_sub(CHUNK) / CHUNK * CHUNK;
         let bytes = arrays.parts.iter().map(|part| part.bytes).min().unwrap_or(0).min(room);
-        // The other arrays shrink to the size of the third. If it were much smaller, they might fit in the caches.
+        // The other arrays shrink to the size of the third, unless it is much smaller: they might then fit in the caches.
         if bytes >= CHUNK && arrays.parts.iter().all(|part| part.bytes <= bytes + 2 * CHUNK) {
             for (index, part) in arrays.parts.iter_mut().enumerate() {
                 part.bytes = bytes;
@@ -112,7 +112,7 @@ fn check_placement(context: &mut Context, what: &str, cpus: &[u32], parts: &[Par
     let (mut on_node, mut asked) = (0.0, 0usize);
     let mut unknown = None;
     let nodes: Vec<Option<u32>> = cpus.iter().map(|cpu| context.node_of(*cpu)).collect();
-    // Each CPU queries its own part, because the query may read it and must not move it to another node.
+    // Each CPU queries its own part, because the query may read the part, and a read from another node could move it there.
     let reported =
         thread_group::run(cpus, |member| nodes[member.index].map(|node| parts[member.index].placement(node)));
     for placement in reported {

@@ -16,7 +16,7 @@ pub(crate) const CHUNK: usize = 512 << 10;
 /// Arrays per part: triad and add read two arrays and write one.
 pub(crate) const ARRAYS: usize = 3;
 
-/// The loop of this kind with the widest vectors of this CPU and regular stores, which compilers also generate for
+/// The loop of this kind with the widest vectors of this CPU and with regular stores, such as compilers generate for
 /// STREAM.
 pub(crate) fn widest_stream(op: Op) -> Option<&'static Stream> {
     widest_stream_with(op, Stores::Regular)
@@ -92,8 +92,8 @@ impl Part {
         }
     }
 
-    /// Writes the first array, or as much as possible before a signal: this takes seconds if a hypervisor provides
-    /// memory slowly.
+    /// Writes the first array, or as much of it as possible before a signal. This takes seconds if a hypervisor
+    /// provides memory slowly.
     pub(crate) fn fill_all(&self, stop: &Stop) {
         let chunks = (0..self.bytes).step_by(CHUNK);
         chunks.take_while(|_| stop.signal().is_none()).for_each(|offset| self.fill(0, offset));
@@ -118,7 +118,7 @@ pub(crate) struct Arrays {
 }
 
 impl Arrays {
-    /// Bytes of each array over all parts.
+    /// Size of each array, summed over all parts, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.parts.iter().map(|part| part.bytes as u64).sum()
     }

@@ -62,7 +62,7 @@ pub fn sample_load(time: Duration) -> Load {
     let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
     let mut tasks = Vec::new();
     for (pid, line) in after.into_iter().filter(|(pid, _)| *pid != me) {
-        // A new process has used all of its CPU time since the first read; a process with a reused PID also counts as new.
+        // A new process has used all of its CPU time since the first read. A process with a reused PID also counts as new.
         let (in_user, in_kernel) = line.seconds_since(before.get(&pid));
         if in_user + in_kernel > 0.0 {
             let user = std::fs::metadata(format!("/proc/{pid}")).ok();

@@ -36,7 +36,7 @@ pub struct Competitor {
 }
 
 impl Competitor {
-    /// Starts one thread on each of the CPUs; fails if memory for it is unavailable.
+    /// Starts one thread on each of the CPUs; fails if there is not enough memory for the threads to use.
     pub fn start(resource: Resource, machine: &Machine, cpus: &CpuList) -> std::io::Result<Self> {
         let bytes = match resource {
             Resource::Bandwidth => BEYOND_CACHES / cpus.len().clamp(1, 4),
@@ -67,7 +67,7 @@ impl Drop for Competitor {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            // A panicked thread used no resource.
+            // A thread that panicked has also stopped using the resource.
             let _ = thread.join();
         }
     }
@@ -85,8 +85,8 @@ fn pass(resource: Resource, memory: &Mapping, over: &AtomicBool) {
         if over.load(Ordering::Relaxed) {
             return;
         }
-        // SAFETY: the chunk is within the mapping, which is page-aligned; the loop is usable here and has only this
-        // array, as `dst` or as `a`.
+        // SAFETY: the chunk is within the mapping, which is page-aligned. The loop is usable here and accesses only
+        // this array, as `dst` or as `a`.
         unsafe {
             let at = start.byte_add(offset);
             (kernel.run)(at, at, at, CHUNK);

@@ -143,7 +143,7 @@ impl<'a> Context<'a> {
     /// The command for a measurement for which this run has too little time.
     pub(crate) fn at_more_length(&self, measurement: &str) -> String {
         match (self.hurried, self.depth < Depth::Named) {
-            // In a quick run, the user may already have entered this command, but with `--quick`.
+            // In a quick run, the user may have entered the same command with `--quick`, so the text mentions the flag.
             (true, _) => format!("without --quick: linespeed run {measurement}"),
             (false, true) => format!("linespeed run {measurement}"),
             (false, false) => format!("linespeed run {measurement} --full"),

@@ -1,4 +1,4 @@
-//! The order in which CPUs are used as work grows from one CPU to all CPUs: the placements of scaling.
+//! The orders in which the scaling measurement uses CPUs as work grows from one CPU to all CPUs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ pub enum FillOrder {
     CoresFirst,
     /// All siblings of a core before the next core.
     SiblingsFirst,
-    /// One node is filled, cores before siblings, before the next node is used.
+    /// Nodes are filled one after the other; within a node, cores come before siblings.
     NodeCompact,
     /// Alternates between nodes and packages, using cores before siblings.
     NodeSpread,
@@ -66,7 +66,7 @@ impl FillOrder {
             FillOrder::SiblingsFirst => positions.sort_by_key(|p| (p.kind, p.node, p.core, p.sibling, p.cpu)),
             FillOrder::NodeCompact => positions.sort_by_key(|p| (p.node, p.sibling, p.kind, p.core, p.cpu)),
             FillOrder::NodeSpread => {
-                // A CPU's round: the number of earlier CPUs with the same kind and sibling rank from its node.
+                // A CPU's round is the number of earlier CPUs of its node that have the same kind and sibling rank.
                 positions.sort_by_key(|p| (p.sibling, p.kind, p.core, p.cpu));
                 let mut given: BTreeMap<_, usize> = BTreeMap::new();
                 for p in &mut positions {
@@ -136,10 +136,10 @@ pub fn shared_steps(
     steps
 }
 
-/// Numbers of CPUs at which to measure, ascending: 1, 2, 4, 8 …, all CPUs, and the boundaries. A boundary is the largest number of CPUs
-/// that are all on different cores, on one node, in one package, of the fastest kind, or on the first core. The number of nodes is another
-/// boundary if that many CPUs cover every node. If `most` (at least 2) is given, at most that many numbers are returned: the first and the
-/// last, then the boundaries, then the numbers that fill the widest gaps.
+/// Numbers of CPUs at which to measure, ascending: 1, 2, 4, 8 …, all CPUs, and the boundaries. A boundary is the largest number N for
+/// which the first N CPUs are all on different cores, on one node, in one package, of the fastest kind, or on one core.
+/// The number of nodes is another boundary if that many CPUs cover every node. If `most` (at least 2) is given, at most that many numbers
+/// are returned: the first and the last, then the boundaries, then the numbers that fill the widest gaps.
 pub fn steps(order: FillOrder, machine: &Machine, cpus: &CpuList, most: Option<usize>) -> Vec<usize> {
     let positions = order.positions(machine, cpus);
     let all = positions.len();
@@ -153,7 +153,7 @@ pub fn steps(order: FillOrder, machine: &Machine, cpus: &CpuList, most: Option<u
         while_all(&|position| position.package == first.package),
         while_all(&|position| position.kind == first.kind),
         while_all(&|position| position.core == first.core),
-        // All cores of the first node, if their second siblings come next in the order.
+        // One CPU of each core of the first node, in orders in which the second siblings of these cores come next.
         while_all(&|position| position.node == first.node && position.sibling == 0),
     ];
     let nodes: BTreeSet<usize> = positions.iter().map(|position| position.node).collect();

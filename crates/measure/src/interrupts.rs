@@ -95,7 +95,8 @@ fn lines(text: &[u8], column: usize) -> impl Iterator<Item = (&[u8], u64, &[u8])
     })
 }
 
-/// An interrupt's number and its device, which is the last word. For an interrupt without a number: its description.
+/// An interrupt's number and its device, which is the last word. For an interrupt without a number, this is its
+/// description.
 fn name_of(label: &[u8], rest: &[u8]) -> String {
     let (label, rest) = (String::from_utf8_lossy(label), String::from_utf8_lossy(rest));
     let words: Vec<&str> =

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use os::guardian::{Guardian, Message};
 use record::long_gap::{Taker, TakerKind};
 
-/// Mount points of tracefs (the second before Linux 4.1, or if mounted manually).
+/// Directories of trace instances in tracefs. The second one applies before Linux 4.1, or if tracefs was mounted
+/// manually.
 const MOUNTS: [&str; 2] = ["/sys/kernel/tracing/instances", "/sys/kernel/debug/tracing/instances"];
 const NAME: &str = "linespeed-";
 /// Size of each CPU's ring buffer.
@@ -27,8 +28,8 @@ const EVENTS: [&str; 7] = [
     "irq/softirq_exit",
     "sched/sched_switch",
     "power/cpu_idle",
-    // Interrupts that have no handler on x86-64: timers, reschedules, function calls. On aarch64, these interrupts have a handler or are
-    // IPIs.
+    // Interrupts that the handler events do not include on x86-64: timers, reschedules, function calls. On aarch64, these interrupts have a
+    // handler or are IPIs.
     "irq_vectors",
 ];
 
@@ -138,9 +139,9 @@ impl TraceEvents {
         Self(events)
     }
 
-    /// What used the CPU during this time (ns of CLOCK_MONOTONIC), except for `own` threads; the largest share comes first. Time without an
-    /// event was spent below the kernel or, if the thread slept (`asleep`), in an idle state or because its timer was late; the time after
-    /// its wake-up is not counted.
+    /// What used the CPU during this time (ns of CLOCK_MONOTONIC), except for `own` threads; the largest share comes first. Time that no
+    /// event explains is attributed to lower layers or, if the thread slept (`asleep`), to an idle state or a late timer. The time after
+    /// the thread's wake-up is not counted.
     pub(crate) fn takers(&self, cpu: u32, time: Range<i64>, own: &HashSet<i32>, asleep: bool) -> Vec<Taker> {
         let Range { start: from, end: to } = time;
         let mut interrupts: Vec<Taker> = Vec::new();
@@ -160,7 +161,8 @@ impl TraceEvents {
         };
         let mut last = from;
         let events = self.0.get(&cpu).map_or(&[][..], Vec::as_slice);
-        // Events before the first one in the ring buffer are lost: no cause is reported for that time.
+        // Events before the first one in the ring buffer are lost, so no cause is reported for a time that begins
+        // earlier.
         if events.first().is_some_and(|first| first.ns > from) {
             return Vec::new();
         }
@@ -174,7 +176,8 @@ impl TraceEvents {
                     (true, true) => TakerKind::Idle,
                     (true, false) => TakerKind::LateTimer,
                 };
-                // After the kernel has switched to the sleeping thread, its own time is not counted.
+                // After the kernel has switched to the thread that slept, the thread itself uses the CPU, so the time
+                // is not counted.
                 if holder.is_some() || !(asleep && runs) {
                     add(holder.unwrap_or_else(|| Taker::new(rest)), ns, 0);
                 }

@@ -1,5 +1,5 @@
-//! Runs kernels reliably: pinning, page placement, start deadlines, clocks, repetition. There is one file per
-//! measurement, below `measurements/`; nothing here interprets results.
+//! Runs measurement loops under controlled conditions: pinning, page placement, start deadlines, clocks, repetition.
+//! There is one file per measurement, below `measurements/`. This crate does not interpret results.
 //!
 //! Every measurement is a [`Measure`] in [`MEASUREMENTS`]. It declares its time and memory before it starts, pushes
 //! [`record::Measurement`]s into its [`Context`] as soon as they are ready (so that an interrupted run preserves them),

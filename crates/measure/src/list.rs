@@ -116,7 +116,7 @@ pub fn run(
         context.depth = depth_of(measurement, chosen, machine, cpus, depth);
         let seconds = measurement.budget(machine, cpus, context.depth).seconds;
         if seconds == 0.0 {
-            context.coverage.push(Coverage::skipped(name, text!("not in a quick run")));
+            context.coverage.push(Coverage::skipped(name, text!("omitted from a quick run")));
             continue;
         }
         if !measurement.uses_arrays {
@@ -159,8 +159,8 @@ fn own_line(name: &str, outlook: Coverage, left: &[Coverage]) -> Option<Coverage
     }
 }
 
-/// Marks the clock result as doubtful if the clock has changed since. The clock measurement samples it for only one
-/// second, whereas the longer measurements observe it for many seconds.
+/// Marks the clock result as doubtful if the clock has changed since. The clock measurement samples the clock for
+/// only one second; longer measurements observe it for many seconds.
 fn doubt_unsteady_clock(context: &mut Context) {
     let Some((_, low, high)) = crate::repeat::clock_range(&context.clocks_seen) else { return };
     let lead = context.lead().ok();
@@ -180,7 +180,7 @@ fn doubt_unsteady_clock(context: &mut Context) {
     }
 }
 
-/// The error if none of the named measurements is possible here, with the coverage entry of each.
+/// The error if none of the requested measurements is possible here. Contains the coverage entry of each measurement.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", .0.iter().map(explain).collect::<Vec<_>>().join("; "))]
 pub struct AllImpossible(Vec<Coverage>);
@@ -192,7 +192,7 @@ fn explain(entry: &Coverage) -> String {
 }
 
 impl Results {
-    /// Returns an error if nothing can be measured here, but not if something can be measured or the run was interrupted.
+    /// Returns an error if none of the `chosen` measurements is possible here. A run that has results or was interrupted is not an error.
     ///
     /// # Errors
     ///

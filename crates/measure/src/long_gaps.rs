@@ -1,5 +1,5 @@
-//! Collects the longest gaps of busy loops and the latest wake-ups, with their causes: from the kernel's trace if there is one, otherwise
-//! from the increase in counts and run times around each gap or wake-up.
+//! Collects the longest gaps of busy loops and the most delayed wake-ups, with their causes. The causes are from the kernel's trace if
+//! there is one, otherwise from the increase in counts and run times around each gap or wake-up.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ const KEPT: usize = 10;
 const TAKERS: usize = 4;
 /// Maximum number of threads whose run times are read.
 const MOST_THREADS: usize = 4_000;
-/// Minimum run time since the last scan for a thread to be the cause of a gap, ns.
+/// A thread is a possible cause of a gap only if it ran for at least this long since the last scan, ns.
 const LEAST_RUN: u64 = 20_000;
 
 /// The time on CLOCK_MONOTONIC, as in the kernel's timers and trace.
@@ -27,11 +27,11 @@ pub(crate) fn monotonic_ns() -> i64 {
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// A gap, or the time from a timer's expiry to the wake-up, ns of CLOCK_MONOTONIC.
+/// A gap, or the time from a timer's expiry to the wake-up. Times are in ns of CLOCK_MONOTONIC.
 #[derive(Clone, Debug)]
 pub(crate) struct Held {
     pub cpu: u32,
-    /// The policy of the thread that woke up late.
+    /// The scheduling policy of the thread that woke up late; `None` for a gap.
     pub woken: Option<&'static str>,
     pub from: i64,
     pub to: i64,
@@ -76,7 +76,8 @@ impl Longest {
             };
             takers.truncate(TAKERS);
             let ns = (held.to - held.from) as f64;
-            // Run times cover the time since the last scan, which may have been long before the gap.
+            // Run times cover the time since the last scan, which may have been long before the gap, so they are
+            // limited to the gap's length.
             takers.iter_mut().for_each(|taker| taker.ns = taker.ns.map(|taken| taken.min(ns)));
             LongGap {
                 cpu: held.cpu,
@@ -103,14 +104,14 @@ impl FromIterator<Longest> for Longest {
 #[derive(Debug)]
 pub(crate) struct RunTimes {
     cpu: u32,
-    /// The remaining total time for scans.
+    /// The time that all remaining scans together may use.
     left: Duration,
     before: BTreeMap<i32, u64>,
 }
 
 impl RunTimes {
-    /// Reads the current run times. Later scans, which may use this much time in total, show which threads ran on this
-    /// CPU in the meantime.
+    /// Reads the current run times. Later scans show which threads ran on this CPU in the meantime; `left` is the time
+    /// that these scans may use in total.
     pub(crate) fn new(cpu: u32, left: Duration) -> Self {
         let before = if left.is_zero() { BTreeMap::new() } else { threads().collect() };
         Self { cpu, left, before }
@@ -155,13 +156,13 @@ fn threads() -> impl Iterator<Item = (i32, u64)> {
     })
 }
 
-/// Reads the number of system management interrupts of a CPU since boot: MSR_SMI_COUNT on Intel CPUs (SDM volume 4). Reading it requires
-/// root and the module `msr`; `None` elsewhere.
+/// Reads the number of system management interrupts of a CPU since boot: MSR_SMI_COUNT on Intel CPUs (SDM volume 4). Requires root and the
+/// module `msr`. `None` if the register cannot be read.
 pub(crate) fn smi_count(root: &Root, cpu: u32) -> Option<u64> {
     Some(root.word_at(&format!("/dev/cpu/{cpu}/msr"), 0x34)? & u64::from(u32::MAX))
 }
 
-/// The time for which the calling thread was ready but had no CPU, read repeatedly.
+/// Repeatedly reads the time for which the calling thread was ready but had no CPU.
 #[derive(Debug)]
 pub(crate) struct ReadyTime(Option<std::fs::File>, u64);
 

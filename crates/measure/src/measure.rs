@@ -7,15 +7,15 @@ use crate::context::{Context, Halt};
 
 /// A measurement, defined as a constant in its file.
 pub struct Measure {
-    /// The name used on the command line: `latency`.
+    /// The name used on the command line, such as `latency`.
     pub name: &'static str,
     /// The metrics of the measurement's results.
     pub metrics: &'static [Metric],
     /// The coverage entry if a part of the measurement is unavailable or the measurement is impossible; `None` if there is no obstacle.
     pub(crate) obstacle: fn(&Machine, &Snapshot, &CpuList) -> Option<Coverage>,
     pub(crate) budget: fn(&Machine, &CpuList, Depth) -> Budget,
-    /// Whether the measurement uses the arrays that are passed between measurements; their memory is freed before any other
-    /// measurement.
+    /// Whether the measurement uses the arrays that are passed between measurements; their memory is freed before a measurement that does
+    /// not use them.
     pub(crate) uses_arrays: bool,
     /// Runs the measurement. Results are pushed into the context as soon as they are ready.
     pub(crate) run: fn(&mut Context) -> Result<(), Halt>,

@@ -43,7 +43,8 @@ impl MemoryProbe {
         Ok(Some(Self { cycle, at: 0, reading_cost: reading_cost_ns() }))
     }
 
-    /// Takes a reading: ns per load, the median of the uninterrupted bursts; `None` if all were interrupted.
+    /// Takes a reading, in ns per load: the median of the uninterrupted bursts, or `None` if all bursts were
+    /// interrupted.
     pub fn read(&mut self) -> Option<f64> {
         let bursts: Vec<f64> = (0..BURSTS).filter_map(|_| self.burst()).collect();
         (bursts.len() > BURSTS / 2).then(|| Summary::from_samples(&bursts).median)

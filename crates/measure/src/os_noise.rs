@@ -56,7 +56,7 @@ const WORK: Duration = Duration::from_millis(60);
 const LEAST_PIECES: usize = 20;
 /// Duration of one piece of work: so short that most pieces contain no timer tick.
 const PIECE: Duration = Duration::from_micros(150);
-/// Maximum duration of a part on a busy CPU, until it has the minimum number of samples.
+/// On a busy CPU, a part continues until it has the minimum number of samples, but not longer than this.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Samples a block on all of these CPUs at the same time, which takes about a quarter of a second.

@@ -39,7 +39,7 @@ pub(crate) const MORE_MEMORY: Template =
 
 /// The remedy for too little memory on a node.
 pub(crate) const FREE_MEMORY: Template =
-    Template::new("numa-free-memory", "free memory on that node: numactl --hardware shows its free memory");
+    Template::new("numa-free-memory", "free memory on that node (numactl --hardware shows how much is free)");
 
 /// The remedy for memory that cannot be bound to its node.
 pub(crate) const ALLOW_MBIND: Template =

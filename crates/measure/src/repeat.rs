@@ -65,7 +65,8 @@ pub(crate) fn measurement(
     m.with_looks(samples.iter().map(|sample| sample.look).collect())
 }
 
-/// The marks of all samples in one list, each with the number of its sample; `each` contains the marks of one sample after another.
+/// The marks of all samples in one list, each mark with the number of its sample. `each` yields the marks of the samples, one sample after
+/// another.
 pub fn mark_samples<M: IntoIterator<Item = Mark>>(each: impl IntoIterator<Item = M>) -> Vec<SampleMark> {
     let numbered = (0u32..).zip(each);
     numbered

@@ -1,4 +1,5 @@
-//! Time for which the measuring threads were ready to run but had no CPU: the effect of other processes on their CPUs.
+//! Time for which the measuring threads were ready to run but had no CPU. This shows the effect of other processes on
+//! their CPUs.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

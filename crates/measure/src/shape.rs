@@ -25,8 +25,8 @@ const BLOCKS: u64 = 4;
 const WARM_UP: u64 = 5;
 /// Time for which one side waits for the other side, which may not be running: a hundred times the time that a pair takes.
 const WAIT: Duration = Duration::from_micros(400);
-/// If there are few rounds, their waits may add up to this time: each wait may then exceed [`WAIT`], so that a late thread does not lose a
-/// pair.
+/// If there are few rounds, their waits may add up to this time: each wait may then exceed [`WAIT`], so that a pair is not lost if one of
+/// its threads is late.
 const WAIT_OF_ALL: Duration = Duration::from_millis(4);
 /// Maximum number of rounds of the tournament. With more CPUs, only a sample of the pairs is measured, with the same
 /// number of pairs for each CPU, followed by the suspicious pairs found in the sample.
@@ -39,17 +39,17 @@ const MOST_SUSPECTS: usize = 24;
 const MOST_ADDED: usize = 4;
 /// Distance between lines in the page from which all CPUs load. Adjacent 64-byte lines are fetched in pairs.
 const LINE: usize = 128;
-/// Number of times that each CPU loads the lines; the minimum counts.
+/// Number of times that each CPU loads the lines; the minimum latency is used.
 const LOADS: usize = 3;
 
-/// A hand-over this fast may be on the same core, regardless of the other pairs' times, ns.
+/// Maximum time of a hand-over, ns, that suggests a shared core, regardless of the other pairs' times.
 const NEAR_NS: f64 = 15.0;
-/// A hand-over below this share of the median may also be on the same core: by stores, one on an Ice Lake core takes 22 to 26 ns, between cores 43
-/// to 66 ns.
+/// A hand-over below this share of the median may also be on the same core: a hand-over by stores takes 22 to 26 ns within an Ice Lake
+/// core, and 43 to 66 ns between cores.
 const NEAR: f64 = 0.55;
 /// Such a hand-over must also be below this multiple of the fastest one.
 const AS_NEAR: f64 = 1.5;
-/// If there are only this many pairs, all are tested for a shared core.
+/// If there are at most this many pairs, all of them are tested for a shared core.
 const FEW_PAIRS: usize = 6;
 /// Maximum number of tests for shared cores per placement check. Each test covers several disjoint pairs at the same time.
 const MOST_BATCHES: usize = 3;
@@ -152,8 +152,8 @@ impl Looker {
         })
     }
 
-    /// Runs a placement check while other processes run, if due at this recent utilization of the CPUs; returns the
-    /// saved checks.
+    /// Runs a placement check while other processes run, if a check is due and the recent utilization `used` of the CPUs allows it;
+    /// returns the saved checks.
     pub fn look_beside(&mut self, used: f64) -> Option<&Looks> {
         let all = self.spent.as_secs_f64() * self.looks.cpus.len() as f64;
         let is_due = self.last.is_none_or(|last| last.elapsed() >= APART_BESIDE)
@@ -179,7 +179,8 @@ impl Looker {
         thread_group::run_after(LEAD + LEAD_EACH * cpus.len() as u32, cpus, work)
     }
 
-    /// Whether other processes would interrupt a placement check: they run on all CPUs of the machine, and the check does not run first.
+    /// Whether other processes would interrupt a placement check: they run on all CPUs of the machine, and the check may not run at a
+    /// higher priority (SCHED_FIFO).
     fn would_be_interrupted(&self) -> bool {
         let loads = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
         !os::with_fifo(1, |is_first| is_first) && os::procfs::running(&loads) > Some(self.online)
@@ -222,7 +223,7 @@ impl Looker {
     pub fn look_when_due(&mut self, busy: bool) {
         let elapsed = self.began.elapsed();
         let (next, of) = match self.len() as u32 {
-            // On an idle machine, a placement check takes about half of its maximum.
+            // On an idle machine, a placement check takes about half of its maximum duration.
             0 => (longest(self.looks.cpus.len()) / 2, elapsed.max(self.planned)),
             n => (self.spent / n, elapsed),
         };
@@ -362,7 +363,8 @@ impl Looker {
         look.interrupted = self.is_lost(look, &tested);
     }
 
-    /// Whether the tests of these pairs were interrupted: most have no result, or a pair that is near regardless of the other pairs has none.
+    /// Whether the tests of these pairs were interrupted: most pairs have no result, or a pair whose hand-over is faster than
+    /// [`NEAR_NS`] has none.
     fn is_lost(&self, look: &Look, tested: &[(usize, usize)]) -> bool {
         let cpus = |(a, b): &(usize, usize)| (self.looks.cpus[*a], self.looks.cpus[*b]);
         let is_seen = |pair| look.contended.iter().any(|one| one.pair == cpus(pair));
@@ -461,8 +463,8 @@ fn time_loads(page: usize) -> f64 {
     (0..LOADS).map(time).fold(f64::INFINITY, f64::min)
 }
 
-/// Rates of a member of a pair (the even member first): the best rate by itself, and the best while the other member also
-/// computes. `None` if it had no CPU time in some window.
+/// The best rates at which one member of a pair computes: by itself (the even member first), and while the other member also computes.
+/// `None` if every window of one kind was disturbed.
 fn compute_in_turns(member: Member) -> Option<(f64, f64)> {
     member.wait();
     let (mut alone, mut together) = (0.0f64, 0.0f64);
@@ -484,7 +486,7 @@ fn compute_in_turns(member: Member) -> Option<(f64, f64)> {
             chunks += 1.0;
             now = Instant::now();
         }
-        // A window that started late overlaps the next one.
+        // A window that started or ended late may overlap another window. The first window is a warm-up.
         if turn == 0 || chunks == 0.0 || began > from + WINDOW / 4 || now > until + WINDOW / 4 {
             continue;
         }

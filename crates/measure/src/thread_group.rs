@@ -39,7 +39,7 @@ const STACK: usize = 256 << 10;
 /// Runs `work` on one thread pinned to each of `cpus`, all at the same time, and returns the results in order. The
 /// result of a thread that could not be started or that panicked is `None`.
 pub(crate) fn run<T: Send>(cpus: &[u32], work: impl Fn(Member) -> T + Sync) -> Vec<Option<T>> {
-    // Threads start and pin themselves before the deadline, which allows 3 ms and 60 µs per thread.
+    // Threads start and pin themselves before the deadline, which allows 3 ms plus 60 µs per thread.
     run_after(Duration::from_micros(3_000 + 60 * cpus.len() as u64), cpus, work)
 }
 

@@ -9,7 +9,7 @@ use record::Mark;
 /// Number of add instructions timed for one clock reading: about 10 µs, short compared with any sample.
 const LOOK_ADDS: u64 = 32_768;
 
-/// Number of readings, of which the fastest counts, so that an interruption is not mistaken for a slow clock.
+/// Number of readings. The fastest one is used, so that an interruption is not mistaken for a slow clock.
 const LOOKS: usize = 3;
 
 /// Maximum difference between the clocks before and after a sample; beyond this, the clock counts as changed.
@@ -50,8 +50,8 @@ fn look_once() -> f64 {
 }
 
 /// The effective clock from t(2N) − t(N) of a chain, in Hz per chained operation; `iterations` is N. `Err` with that
-/// rate if the second time is not twice the first within 5 %: one of the two runs was interrupted, so the difference is
-/// unreliable.
+/// rate if the second time differs by more than 5 % from twice the first: one of the two runs was interrupted, so the
+/// rate is unreliable.
 pub fn chain_rate(chain: &chain::Chain, iterations: u64) -> Result<f64, f64> {
     let time = |n: u64| time_ns(|| (chain.run)(n));
     let (one, two) = (time(iterations), time(2 * iterations));
@@ -60,8 +60,8 @@ pub fn chain_rate(chain: &chain::Chain, iterations: u64) -> Result<f64, f64> {
     if undisturbed { Ok(rate) } else { Err(rate) }
 }
 
-/// Time for which the counter is compared with the kernel's clock. Their readings are at most 50 ns apart, so the rate
-/// is accurate to some parts per million.
+/// Time for which the counter is compared with the kernel's clock. The two are read at most 50 ns apart, so the rate is
+/// accurate to a few parts per million.
 const CALIBRATION: Duration = Duration::from_millis(50);
 
 /// The rate of the counter that user mode, the kernel and guests all read, in Hz: from the architecture if it reports

@@ -2,8 +2,8 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Raises the open-file limit by this many beyond the files already open, as far as allowed. Commands inherit the
-/// limit, which is harmless: it is equivalent to a larger `ulimit -n`.
+/// Raises the open-file limit, as far as allowed, so that this many files can be opened in addition to up to 256
+/// others. Commands inherit the limit, which is harmless: it is equivalent to a larger `ulimit -n`.
 pub fn raise_file_limit(needed: u64) {
     let needed = needed.saturating_add(256);
     let limit = getrlimit(Resource::Nofile);

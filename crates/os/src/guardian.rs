@@ -59,8 +59,8 @@ impl Guardian {
     ///
     /// # Errors
     ///
-    /// This process has several threads, which a forked copy would lack; or this process is the init of its namespace,
-    /// in which all processes end together with init; or the kernel reports an error.
+    /// This process has several threads (a forked copy would lack all but one), this process is the init of its
+    /// namespace (all processes there end together with init), or the kernel reports an error.
     pub fn post(name: &'static CStr, keep: &[RawFd], work: impl FnOnce(&Lifeline)) -> io::Result<Self> {
         if !Self::is_possible()? {
             return Err(OsError::CannotFork.into());
@@ -105,7 +105,7 @@ impl Guardian {
                 unsafe { libc::close(lifeline.as_raw_fd()) };
                 detach(name, watched.as_raw_fd(), keep);
                 work(&Lifeline(watched.as_raw_fd()));
-                // SAFETY: ends this copy without running exit handlers of the original.
+                // SAFETY: the call ends this copy without running the exit handlers of the original process.
                 unsafe { libc::_exit(0) }
             }
             pid => {
@@ -164,7 +164,7 @@ fn tell(lifeline: &OwnedFd, number: i32) {
 fn has_one_thread() -> io::Result<bool> {
     const TASKS: &str = "/proc/self/task";
     // On Linux, the link count of the directory is two plus the number of threads. Sandboxes with their own /proc may
-    // differ, so the entries of the directory are then counted.
+    // report another link count, so the entries of the directory are also counted.
     Ok(std::fs::metadata(TASKS).is_ok_and(|folder| folder.nlink() == 3)
         || std::fs::read_dir(TASKS)?.count() == 1)
 }
@@ -173,7 +173,8 @@ fn has_one_thread() -> io::Result<bool> {
 /// readers of our output see the end of file when the original process ends. Makes system calls only.
 fn detach(name: &CStr, watched: RawFd, keep: &[RawFd]) {
     let stays = |fd: RawFd| fd == watched || keep.contains(&fd);
-    // SAFETY: integers, and strings that live as long as the program; the closed descriptors are not used here.
+    // SAFETY: the calls take integers, and strings that live as long as the program. The closed descriptors are not
+    // used here.
     unsafe {
         libc::setsid();
         libc::prctl(libc::PR_SET_NAME, name.as_ptr());

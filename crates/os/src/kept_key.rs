@@ -25,12 +25,12 @@ pub const NOT_KEPT: Template = Template::new(
 /// A file without a key.
 pub const DAMAGED: Template = Template::new(
     "redaction-key-damaged",
-    "--redact: pseudonyms are valid for this call only: redaction.key in the state directory contains no key; delete it to create one",
+    "--redact: pseudonyms are valid for this call only, because redaction.key in the state directory contains no key (delete the file to create a key)",
 );
 /// The warning about a key that other users can read.
 pub const READABLE: Template = Template::new(
     "redaction-key-readable",
-    "--redact: other users can read the pseudonym key: chmod 600 redaction.key in the state directory",
+    "--redact: other users can read the pseudonym key (run chmod 600 redaction.key in the state directory)",
 );
 
 /// The key in a directory, or a new key stored there; if that is impossible, a key for this call only. Also returns a warning if there is a

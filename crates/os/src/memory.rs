@@ -33,8 +33,8 @@ pub fn bind_to_node(mapping: &Mapping, node: u32) -> io::Result<()> {
     .map(drop)
 }
 
-/// The node of each page with an address in `pages`; a negative number is the kernel's error for that page (`-ENOENT`:
-/// not touched).
+/// The node of each page with an address in `pages`; a negative number is the kernel's error for that page (`-ENOENT`
+/// if the page was not touched).
 pub fn nodes_of_pages(pages: &[*const u8]) -> io::Result<Vec<i32>> {
     nodes_of_pages_of(0, pages)
 }

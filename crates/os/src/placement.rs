@@ -36,7 +36,7 @@ impl Placement {
     }
 
     /// Queries the touched pages of `[from, from + bytes)`. If the kernel may move pages (unbound memory with NUMA balancing), the calling
-    /// thread must run on a CPU of the intended node, because it may have to read some pages.
+    /// thread must run on a CPU of the intended node, because the thread may have to read some pages.
     pub fn check_range(mapping: &Mapping, from: usize, bytes: usize, node: u32) -> Self {
         let base = crate::mapping::base_page() as usize;
         let bytes = bytes.min(mapping.len().saturating_sub(from));

@@ -49,7 +49,8 @@ pub fn state_folders() -> Vec<PathBuf> {
     folders
 }
 
-/// The directory for temporary files. For root, /tmp is used if other users may change the one in the environment.
+/// The directory for temporary files. For root, /tmp is used if other users may change the directory that the
+/// environment specifies.
 pub fn temporary_folder() -> PathBuf {
     let named = std::env::temp_dir();
     if is_root() && others_may_change(&named) { "/tmp".into() } else { named }

@@ -9,7 +9,8 @@ pub const USER_HZ: f64 = 100.0;
 /// The length of a tick, ns.
 pub const TICK_NS: u64 = 10_000_000;
 
-/// The numeric entries of a directory: processes in /proc, threads in /proc/PID/task. Empty if it cannot be read.
+/// The numeric entries of a directory: processes in /proc, threads in /proc/PID/task. Empty if the directory cannot be
+/// read.
 pub fn numbers(folder: impl AsRef<Path>) -> impl Iterator<Item = i32> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
@@ -116,8 +117,8 @@ impl Stat {
     }
 }
 
-/// The `schedstat` of a process or thread (Documentation/scheduler/sched-stats.rst): time on a CPU, ns; time ready to
-/// run, ns; number of times it was scheduled.
+/// The `schedstat` of a process or thread: its time on a CPU in ns, the time for which it was ready to run in ns, and
+/// the number of times that it was scheduled (Documentation/scheduler/sched-stats.rst).
 pub fn schedstat(text: &str) -> Option<(u64, u64, u64)> {
     let mut numbers = text.split_ascii_whitespace().map(|field| field.parse::<u64>().ok());
     Some((numbers.next()??, numbers.next()??, numbers.next().flatten().unwrap_or(0)))

@@ -11,7 +11,7 @@ fn now(clock: ClockId) -> Duration {
     clock_gettime(clock).try_into().unwrap_or_default()
 }
 
-/// The time for which the machine was suspended since boot. During suspension, the monotonic clock stops, but the
+/// The total time since boot for which the machine was suspended. During suspension, the monotonic clock stops, but the
 /// boot-time clock does not (clock_gettime(2)). The result is accurate to a few milliseconds.
 pub fn suspended() -> Duration {
     let mut asleep = Duration::ZERO;

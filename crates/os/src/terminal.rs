@@ -17,7 +17,7 @@ fn is_dumb() -> bool {
     var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
-/// Whether colors are enabled for this file; see <https://no-color.org>: any non-empty value disables them.
+/// Whether colors are enabled for this file. Any non-empty value of NO_COLOR disables them (<https://no-color.org>).
 pub fn wants_colors(file: &impl IsTerminal) -> bool {
     file.is_terminal() && var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && !is_dumb()
 }
@@ -57,8 +57,8 @@ pub struct Redrawn {
 }
 
 impl Redrawn {
-    /// The output to write to `file` for this text: on a terminal, as many lines as fit; otherwise, the complete text, separated from the
-    /// previous text by an empty line.
+    /// The output to write to `file` for this text. On a terminal, it contains as many lines as fit. Otherwise, it is the complete text,
+    /// separated from the previous text by an empty line.
     pub fn over(&mut self, text: &str, file: &(impl IsTerminal + AsFd)) -> String {
         let before = self.lines;
         if !file.is_terminal() || is_dumb() {

@@ -84,9 +84,9 @@ fn set_policy(policy: libc::c_int, priority: i32) -> io::Result<()> {
     check_result(unsafe { libc::sched_setscheduler(0, policy, &parameters) }.into()).map(drop)
 }
 
-/// Works under SCHED_FIFO, if permitted, as do the threads started by the work, which learns whether they run before ordinary threads.
-/// Afterwards, even if the work panics, the calling thread has its former policy. A policy with a priority or a flag stays, because it
-/// could not be restored.
+/// Calls `work` under SCHED_FIFO, if permitted; threads started by `work` inherit the policy. The argument of `work` is `true` if
+/// these threads have priority over ordinary threads. Afterwards, even if `work` panics, the calling thread has its former policy. If its
+/// former policy has a priority or a flag, the policy is not changed, because it could not be restored.
 pub fn with_fifo<T>(priority: i32, work: impl FnOnce(bool) -> T) -> T {
     // SAFETY: the call takes a number and touches no memory; 0 is the calling thread.
     let before = unsafe { libc::sched_getscheduler(0) };
@@ -107,7 +107,7 @@ pub fn fifo_remedy() -> Text {
              outside that cgroup, or add the capability to the container"
         )
     } else {
-        text!("run as root, or raise RLIMIT_RTPRIO: ulimit -r 80")
+        text!("run as root, or raise RLIMIT_RTPRIO (ulimit -r 80)")
     }
 }
 

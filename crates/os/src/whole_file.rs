@@ -52,7 +52,7 @@ impl Writer {
         check().map_err(|error| cannot(path, error))
     }
 
-    /// Writes `text` to `path` atomically: the file is always either the old or the new one, never partial.
+    /// Writes `text` to `path` atomically: the path always contains either the old or the complete new text.
     pub fn write(&self, path: &Path, text: &str) -> Result<(), CannotWrite> {
         self.write_waiting(path, text, true)
     }
@@ -138,8 +138,8 @@ impl Writer {
         file.persist_noclobber(path).map(drop).map_err(|error| error.error)
     }
 
-    /// The file to replace: the target of a link if the user named the link; in our own directory, the link itself,
-    /// because someone else created it.
+    /// The file to replace: the target of a link that the user named or, in our own directory, the link itself, because
+    /// someone else created it.
     fn target(&self, path: &Path) -> PathBuf {
         if self.is_own(path) { path.to_owned() } else { behind_links(path) }
     }

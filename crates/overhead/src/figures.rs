@@ -85,7 +85,8 @@ fn measurement(row: &LayerPasses) -> Measurement {
 
 type Count = fn(&Disturbed) -> Option<f64>;
 
-/// The counts of a slice, each with the name of its detail, which contains events per second or, for times, a share.
+/// The counts of a slice, each with the name of the detail that contains its rate: events per second or, for times, a
+/// share.
 const COUNTS: [(DetailKey<f64>, Count); 6] = [
     (detail::INTERRUPTS_PER_S, |disturbed| disturbed.interrupts.map(|n| n as f64)),
     (detail::SOFTIRQS_PER_S, |disturbed| disturbed.softirqs.map(|n| n as f64)),

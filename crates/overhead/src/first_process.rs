@@ -18,8 +18,8 @@ use wire::{Kind, Orders};
 /// The path at which the kernel starts the program of an initramfs.
 const INIT: &str = "/init";
 
-/// The file systems to mount: type, directory, and whether the directory must be created. The first file system is mounted first, because
-/// it contains the kernel command line with the instructions.
+/// The file systems to mount: type, directory, and whether the directory must be created. `/proc` is mounted first, because it
+/// contains the kernel command line with the instructions.
 const MOUNTS: [(&str, &str, bool); 6] = [
     ("proc", "/proc", false),
     ("sysfs", "/sys", false),
@@ -45,7 +45,7 @@ pub fn run() -> ! {
         Ok(orders) => orders,
         Err(error) => {
             eprintln!(
-                "linespeed (PID 1): no instructions on the kernel command line: {error}; only the lab boots linespeed as PID 1"
+                "linespeed (PID 1): no instructions on the kernel command line ({error}). Only the lab boots linespeed as PID 1"
             );
             std::process::exit(3);
         }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use record::Unavailable;
 use serde::{Deserialize, Serialize};
 
-/// The layer that repeats the user program; any difference from the first run is noise.
+/// The layer that runs the user program a second time; any difference from the first run is noise.
 pub const AGAIN: &str = "user again";
 /// The prefix of the names of guest layers.
 const GUEST: &str = "guest";
@@ -62,11 +62,11 @@ pub struct Disturbed {
     pub stolen: Option<f64>,
 }
 
-/// A layer's name: the labels of `layer.time`.
+/// A layer's name, which consists of the labels of its `layer.time` result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LayerName {
     /// `user`, `user again` (a repetition of `user`, for the noise floor), `user real-time`, `kernel`, `guest user`,
-    /// `guest kernel`, `guest OS user`.
+    /// `guest kernel`, `guest OS user`, `guest OS kernel`.
     pub layer: &'static str,
     /// The CPU to which the layer is pinned; `None` if the scheduler places it.
     pub bound: Option<u32>,
@@ -106,7 +106,7 @@ pub trait Layer {
     fn pass(&mut self, range: Range<u64>) -> Result<Pass, Unavailable>;
 }
 
-/// All attempted layers: running and unavailable ones.
+/// All attempted layers: those that are running and those that are unavailable.
 #[derive(Default)]
 pub struct Layers {
     /// The running layers.

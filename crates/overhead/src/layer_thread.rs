@@ -138,7 +138,7 @@ impl<S: 'static> LayerThread<S> {
         let device = &patience.what;
         match patience.stop.signal() {
             Some(signal) => Unavailable::new(text!(
-                "{device}: interrupted by signal {signal}; {end}",
+                "{device} was interrupted by signal {signal}; {end}",
                 signal = signal.to_string()
             )),
             None => text!(

@@ -1,6 +1,6 @@
-//! Runs one routine (`kernels::primes`) in each layer of a machine: user mode, kernel, guest; pinned to a CPU or not,
-//! with or without interrupts. Identical code runs in all layers, so that the difference in time between two layers is
-//! due only to the layers themselves.
+//! Runs one routine (`kernels::primes`) in each layer of a machine (user mode, kernel, guest), pinned to a CPU or not,
+//! and with or without interrupts. Identical code runs in all layers, so that the difference in time between two layers
+//! is due only to the layers themselves.
 //!
 //! A pass is divided into slices. The layers run their slices alternately, changing every few milliseconds, so that
 //! drift affects all layers equally.

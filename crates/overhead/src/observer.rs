@@ -1,5 +1,5 @@
-//! Observes a slice: measures the core's clock right before and right after the slice, and counts what disturbed the
-//! thread.
+//! Observes a slice: measures the core's clock right before and right after the slice, and counts the events that
+//! disturbed the thread.
 
 use kernels::chain;
 
@@ -24,7 +24,7 @@ pub struct Observer {
     counts: Option<CpuCounts>,
 }
 
-/// The counts of one CPU.
+/// The event counts of one CPU.
 #[derive(Debug)]
 pub(crate) struct CpuCounts {
     cpu: u32,
@@ -50,7 +50,7 @@ pub(crate) fn grown<const N: usize>(before: [Option<u64>; N], after: [Option<u64
     std::array::from_fn(|at| after[at]?.checked_sub(before[at]?))
 }
 
-/// Counts at one point in time.
+/// The event counts at one point in time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Now {
     of_cpu: [Option<u64>; 3],
@@ -142,8 +142,8 @@ fn between(before: Now, after: Now, cpu_from: Option<u32>, cpu_to: Option<u32>) 
     let moved = u64::from(cpu_from.is_some() && cpu_to.is_some() && cpu_from != cpu_to);
     let migrations = match migrations {
         Some(counted) => Some(counted.max(moved)),
-        // Without the scheduler's count, it is unknown whether a thread that was on the same CPU at both readings ran
-        // on another CPU in between.
+        // Without the scheduler's count of migrations, it is unknown whether a thread that was on the same CPU at both
+        // readings ran on another CPU in between.
         None => (moved > 0).then_some(moved),
     };
     // A CPU's counts mean little for a thread that ran on another CPU part of the time.

@@ -49,7 +49,7 @@ pub struct Timings {
 }
 
 /// The ranges of a pass. The number of divisions grows as n to the power of 3/2; the ranges are chosen so that all
-/// slices take about equally long.
+/// slices take about the same time.
 pub fn portions() -> Vec<Range<u64>> {
     let end = |part: usize| match part {
         PORTIONS => primes::LIMIT,
@@ -187,8 +187,8 @@ impl Runner {
         )))
     }
 
-    /// Runs a slice, unless a previous one failed. Returns `false` if a signal was received; a signal also ends the
-    /// layer's work.
+    /// Runs a slice, unless a previous one failed. Returns `false` if a signal was received. Such a signal also ends
+    /// the layer's work.
     fn take_turn(&mut self, range: &Range<u64>, part: usize, stop: &Stop) -> Result<bool, Mismatch> {
         if stop.signal().is_some() {
             return Ok(false);
@@ -217,8 +217,8 @@ impl Runner {
         let (crc, offset) = (crc32(code), page_offset(code.as_ptr().addr() as u64));
         if (pass.crc, pass.page_offset) != (crc, offset) {
             return Err(self.mismatch(format!(
-                "ran different code from the other layers: CRC-32 {:08x} at page offset {} instead of {crc:08x} \
-                 at {offset}; its result is discarded",
+                "ran different code from the other layers, so its result is discarded: CRC-32 {:08x} at page \
+                 offset {} instead of {crc:08x} at {offset}",
                 pass.crc, pass.page_offset
             )));
         }

@@ -27,7 +27,7 @@ pub enum Guests<'a> {
     Kvm,
     /// Guests directly on KVM, and a guest with its own operating system under QEMU.
     Whole {
-        /// The guest's kernel; `None` for the running one.
+        /// The guest's kernel; if `None`, the kernel that runs on this machine.
         kernel: Option<&'a Path>,
         /// The module for the guest's kernel. If `None`, the module is built, provided that the module for the running
         /// kernel is also requested.
@@ -152,8 +152,8 @@ impl Outcome {
     }
 }
 
-/// Checks for a quota that throttles every slice, so that no layer can be timed on this machine. A run that normally
-/// takes seconds would then take minutes and measure only the throttling.
+/// Checks whether a quota throttles every slice. In this case, no layer can be timed on this machine: a run that
+/// normally takes seconds would take minutes and measure only the throttling.
 ///
 /// # Errors
 ///
@@ -189,8 +189,9 @@ fn start_user_layers(request: &Request, ticks: Ticks) -> Layers {
     layers
 }
 
-/// The first CPU other than the one to which layers are pinned, because low-numbered CPUs usually handle the most
-/// interrupts. The CPU must have the same core type, so that interrupts are the only difference.
+/// The first CPU other than the one to which layers are pinned. The first CPU is used because low-numbered CPUs usually
+/// handle the most interrupts. It must have the same core type, so that interrupts are the only difference between the
+/// two CPUs.
 fn find_second_cpu(request: &Request) -> Result<u32, (u32, Unavailable)> {
     let cpu = request.cpu;
     let kind = |id: u32| request.machine.cpu(id).map(|cpu| (cpu.kind.clone(), cpu.capacity));

@@ -82,7 +82,7 @@ fn write_change(
     match change.read_current(files) {
         Err(refusal) => return Ok(refusal.into()),
         Ok(now) if change.syntax.are_equal(&now, &change.new) => {
-            // An earlier write also set this value, so the original value must be restored.
+            // Writing an earlier value also changed this one, so the original value must be restored.
             journal.note(&Step::Stands(at, now))?;
             return Ok(WriteOutcome::Set);
         }
@@ -106,7 +106,7 @@ fn write_change(
     }
     if !change.syntax.are_equal(&now, &change.old) {
         // The kernel stored a value that was not requested, so the old value is written back. If this fails, no refusal
-        // is recorded, so that the value is restored at the end.
+        // is recorded, so that the old value is restored at the end.
         let _ = files.write(&change.path, &change.old);
         if !change.read_current(files).is_ok_and(|now| change.syntax.are_equal(&now, &change.old)) {
             return Ok(WriteOutcome::NotKept(now));

@@ -153,10 +153,10 @@ pub fn refuse_cpus(quiet: &CpuList, online: &CpuList, allowed: &CpuList) -> Opti
     let says = |cpus: &CpuList, is, are| format!("{} {}", name_cpus(cpus), agree(cpus.len(), is, are));
     let (unknown, forbidden) = (quiet.difference(online), quiet.difference(allowed));
     if !unknown.is_empty() {
-        Some(format!("{} not online here; online: {online}", says(&unknown, "is", "are")))
+        Some(format!("{} not online here (online: {online})", says(&unknown, "is", "are")))
     } else if !forbidden.is_empty() {
         let which = says(&forbidden, "is", "are");
-        Some(format!("{which} not available to this process; available: {allowed}"))
+        Some(format!("{which} not available to this process (available: {allowed})"))
     } else if !quiet.is_empty() && online.difference(quiet).is_empty() {
         let all = says(quiet, "is the only CPU", "are all CPUs of this machine");
         Some(format!("{all}: leave one CPU for everything else"))

@@ -40,7 +40,8 @@ impl Change {
         Ok((!syntax.are_equal(&change.old, new)).then_some(change))
     }
 
-    /// Watches a file that is not to be changed but that another change may affect: the new value is the current one.
+    /// A watched file, which another change may affect: the new value is the current
+    /// one.
     pub fn watch(files: &dyn Files, knob: &str, path: &str, syntax: ValueSyntax) -> Option<Self> {
         let old = syntax.parse(&files.read(path).ok()?)?;
         Some(Self { knob: knob.to_owned(), path: path.to_owned(), syntax, new: old.clone(), old })
@@ -51,7 +52,8 @@ impl Change {
         self.syntax.are_equal(&self.old, &self.new)
     }
 
-    /// Whether writing the value also changes another one: setting a governor of intel_pstate resets `no_turbo`.
+    /// Whether writing the value also changes another one. For example, setting a governor of intel_pstate resets
+    /// `no_turbo`.
     pub fn moves_others(&self) -> bool {
         self.path.ends_with("/scaling_governor")
     }

@@ -18,10 +18,10 @@ pub enum Error {
     #[error(transparent)]
     Directory(#[from] DirectoryError),
     /// Another process has the lock.
-    #[error("the knobs are in use by {}: {}", .0, .0.way_out())]
+    #[error("the knobs are in use by {}; {}", .0, .0.way_out())]
     Held(Holder),
     /// This option is unavailable until the session of a parent process has ended.
-    #[error("process {pid} runs this command and restores its knobs at its end; use {option} after that")]
+    #[error("process {pid} runs this command and restores its knobs when it ends; use {option} after that")]
     Nested {
         /// The PID of the parent process.
         pid: u32,
@@ -38,7 +38,7 @@ pub enum Error {
     #[error(transparent)]
     Compound(#[from] CompoundError),
     /// The list of quiet CPUs is empty.
-    #[error("--cpus: the list is empty; use for example --cpus 2,3")]
+    #[error("the list of --cpus is empty; use, for example, --cpus 2,3")]
     NoCpus,
     /// These CPUs cannot be kept quiet.
     #[error("--cpus {0}: {1}")]
@@ -55,7 +55,7 @@ pub enum Error {
         restored: bool,
     },
     /// An earlier session left its settings in place on request; the text names the owner of that session.
-    #[error("knobs are already set: {0}; restore them first: linespeed quiet --restore")]
+    #[error("knobs are already set: {0}. First restore them with linespeed quiet --restore")]
     Standing(String),
     /// Leftover settings of an earlier session cannot be restored.
     #[error("leftover settings cannot be restored; linespeed quiet --status lists them")]

@@ -27,8 +27,8 @@ pub enum Event<'a> {
     /// A value could not be restored, or was not restored because another process has changed it.
     #[error("{}: {}", .0.path, not_restored(.0, .1))]
     NotRestored(&'a Change, &'a RestoreOutcome),
-    /// Restoring failed before its end, so it is unknown which values were restored.
-    #[error("the knobs may not be restored: {0}; run linespeed quiet --restore")]
+    /// Restoring was aborted by an error, so it is unknown which values were restored.
+    #[error("knobs may still be set, because restoring them failed ({0}); run linespeed quiet --restore")]
     RestoreFailed(&'a Error),
 }
 
@@ -38,7 +38,7 @@ fn not_restored(Change { old, .. }: &Change, outcome: &RestoreOutcome) -> String
             format!("another process has set it to {now}, so it was not restored to {old}")
         }
         RestoreOutcome::Refused(why) => {
-            format!("cannot be restored to {old}: {why}; try again: linespeed quiet --restore")
+            format!("cannot be restored to {old} ({why}); to try again, run linespeed quiet --restore")
         }
         RestoreOutcome::Back | RestoreOutcome::WasBack | RestoreOutcome::Gone => "restored".to_owned(),
     }

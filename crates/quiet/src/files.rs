@@ -10,7 +10,7 @@ use rustix::fs::{Access, AtFlags, CWD, accessat};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {why}")]
 pub struct Refusal {
-    /// The path as on the machine: `/sys/…`.
+    /// The path on the machine, such as `/sys/…`.
     pub path: String,
     /// The system's error number, if any.
     pub errno: Option<i32>,

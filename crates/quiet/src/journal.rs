@@ -28,11 +28,11 @@ const LONGEST: u64 = 64 << 20;
 pub struct JournalHeader {
     /// The version of the journal's format.
     pub version: u32,
-    /// The boot in which the values were set; a reboot resets them.
+    /// The boot in which the values were set; a reboot resets the values.
     pub boot: String,
     /// The writing process.
     pub pid: u32,
-    /// The command line of that process, which identifies the process for users.
+    /// The command line of the writing process, by which users can identify it.
     pub command: String,
     /// The time, formatted as in a record.
     pub date: String,
@@ -48,7 +48,7 @@ pub struct JournalHeader {
 pub enum Step {
     /// A value is about to be written.
     Writing(usize),
-    /// The value was written. The file then contained this value, which may differ from the written one.
+    /// The value was written. Afterwards, the file contained this value, which may differ from the written one.
     Stands(usize, String),
     /// The write was refused for this reason; the file is unchanged.
     Refused(usize, String),
@@ -82,13 +82,13 @@ pub enum Error {
     #[error("{0}: {1}")]
     System(PathBuf, io::Error),
     /// The file must not be trusted.
-    #[error("{0}: {1}, so it is ignored; check it, then remove it")]
+    #[error("{0} is ignored because {1}; check it, then remove it")]
     Untrusted(PathBuf, &'static str),
     /// Values of an earlier session are still in effect.
-    #[error("{0}: values from an earlier session are still set; first run linespeed quiet --restore")]
+    #[error("values from an earlier session are still set ({0}); first run linespeed quiet --restore")]
     EarlierStands(PathBuf),
     /// The file is not a journal.
-    #[error("{0}: {1}; check it, restore its values manually, then remove it")]
+    #[error("{0} is not a valid journal ({1}); check it, restore its values manually, then remove it")]
     Corrupt(PathBuf, String),
 }
 
@@ -198,8 +198,8 @@ impl Journal {
         Ok(text)
     }
 
-    /// Opens the existing journal to continue it. An incomplete last line, left by a killed process, is removed, so
-    /// that the next line starts correctly.
+    /// Opens the existing journal to append further steps. An incomplete last line, left by a killed process, is
+    /// removed, so that the next line starts correctly.
     pub fn resume(folder: &Path) -> Result<Option<(Self, JournalContents)>, Error> {
         clear_unfinished(folder);
         let Some((contents, text)) = read_whole(folder, os::effective_user())? else { return Ok(None) };
@@ -406,7 +406,7 @@ impl fmt::Display for JournalContents {
 impl JournalContents {
     /// The notice about a journal from another boot.
     pub fn of_another_boot(&self) -> String {
-        format!("{self} before the last boot, which reset them; the boot-time settings apply")
+        format!("the last boot reset {self}; the boot-time settings apply")
     }
 
     /// Compound changes in addition to the values, in the (reverse) order in which they must be undone.

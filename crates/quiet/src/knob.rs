@@ -64,7 +64,7 @@ pub enum Inspect {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WordFiles {
-    /// Where each file belongs: to a CPU or to a policy.
+    /// Whether each file belongs to a CPU or to a policy.
     pub of: FileOf,
     /// The file name in that component's directory.
     pub file: &'static str,
@@ -74,7 +74,7 @@ pub struct WordFiles {
     pub steadier: &'static str,
 }
 
-/// Where each file belongs: there is one file per CPU, or one per policy.
+/// Whether there is one file per CPU or one per policy.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileOf {
@@ -95,9 +95,9 @@ pub struct FileValue {
     pub syntax: ValueSyntax,
     /// The steadier value.
     pub steadier: &'static str,
-    /// Another value that is equally steady.
+    /// Another value that makes results equally steady.
     pub as_steady: Option<&'static str>,
-    /// If set, this number and all higher ones are equally steady.
+    /// If set, this number and all higher ones make results equally steady.
     pub as_steady_from: Option<u32>,
 }
 
@@ -140,7 +140,7 @@ impl Knob {
             Inspect::With(inspect, _) => inspect(self, context),
             Inspect::Unknown => Ok(None),
         });
-        // Objections to setting the knob do not matter if the knob need not be changed.
+        // If the knob need not be changed, objections to setting it do not matter.
         match self.disputed.filter(|_| inspection.steadier.is_some()) {
             Some(disputed) => inspection.note(disputed),
             None => inspection,
@@ -238,7 +238,7 @@ impl Knob {
             listed.is_none_or(|all| all.split_ascii_whitespace().any(|word| word == steadier))
         });
         let adjustment = if planned.changes.is_empty() {
-            Adjustment::Manual(text!("this driver has no {steadier}", steadier = steadier.to_owned()))
+            Adjustment::Manual(text!("this driver does not offer {steadier}", steadier = steadier.to_owned()))
         } else {
             Adjustment::Write(planned.changes)
         };
@@ -364,7 +364,7 @@ impl<'a> KnobContext<'a> {
 pub struct Inspection {
     /// The knob's current value, in words.
     pub now: Text,
-    /// The steadier value; `None` if it is already steady, or if there is no steadier value.
+    /// The steadier value; `None` if the current value is already steady, or if there is no steadier value.
     pub steadier: Option<Text>,
     /// The knob's state.
     pub state: State,

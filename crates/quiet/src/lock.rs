@@ -77,7 +77,7 @@ mod tests {
         let Err(Error::Held(holder)) = Lock::take(folder.path(), "another") else { panic!("taken twice") };
         assert_eq!(
             holder.to_string(),
-            format!("process {}: linespeed quiet -- make bench", std::process::id())
+            format!("process {} (linespeed quiet -- make bench)", std::process::id())
         );
         drop(first);
         // A process forked by another test at that moment has a copy of the descriptor until it closes unneeded

@@ -15,9 +15,10 @@ use crate::journal::JournalHeader;
 pub(crate) const LOCK: &str = "quiet.lock";
 /// Maximum duration of restoring, even on the largest machines.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
-/// The pause between two checks whether restoring has ended.
+/// The pause between two checks of whether restoring has ended.
 const BETWEEN: Duration = Duration::from_millis(10);
-/// Maximum number of ancestors to search. The limit ends the search even if PIDs are reused in the meantime.
+/// Maximum number of ancestors to search. The limit ensures that the search ends even if PIDs are reused in the
+/// meantime.
 const MOST_NESTED: usize = 10_000;
 
 /// The holder of the lock.
@@ -91,9 +92,9 @@ impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.session {
             Some((ended, command)) if !self.lives() => {
-                write!(f, "the guardian of process {ended}, which has exited ({command})")
+                write!(f, "the guardian of the exited process {ended} ({command})")
             }
-            Some((pid, command)) => write!(f, "process {pid}: {command}"),
+            Some((pid, command)) => write!(f, "process {pid} ({command})"),
             None => f.write_str("another process"),
         }
     }
@@ -105,7 +106,7 @@ fn is_alive(pid: u32) -> bool {
     i32::try_from(pid).ok().and_then(Stat::read).map_or_else(here, |stat| !stat.has_ended())
 }
 
-/// Whether this process is a descendant of that one.
+/// Whether the process `pid` is an ancestor of this process.
 pub(crate) fn is_ancestor(pid: u32) -> bool {
     let mut at = std::process::id();
     for _ in 0..MOST_NESTED {

@@ -19,9 +19,9 @@ pub fn drop_all() -> Result<(), PageCacheError> {
 #[derive(Debug, thiserror::Error)]
 pub enum PageCacheError {
     /// The kernel refused to drop the cache.
-    #[error("--drop-caches: {}: {}", DROP, .0)]
+    #[error("--drop-caches cannot write {}: {}", DROP, .0)]
     Drop(io::Error),
-    /// This user, or any user in this container, may not drop the cache.
-    #[error("--drop-caches: {}: requires root outside a container", DROP)]
+    /// This user may not drop the cache, or no user in this container may.
+    #[error("--drop-caches: writing {} requires root outside a container", DROP)]
     MayNotDrop,
 }

@@ -171,8 +171,8 @@ impl fmt::Display for Standing {
             }
         }
         f.write_str(match roots {
-            true => "; to restore (root only): sudo linespeed quiet --restore",
-            false => "; to restore: linespeed quiet --restore",
+            true => "; root can restore them with sudo linespeed quiet --restore",
+            false => "; to restore them, run linespeed quiet --restore",
         })
     }
 }
@@ -249,7 +249,7 @@ impl Standing {
     fn way_out(&self) -> &'static str {
         match self.parent() {
             Some(_) => "request it there",
-            None => "end it first: linespeed quiet --restore",
+            None => "end that session first with linespeed quiet --restore",
         }
     }
 
@@ -258,14 +258,14 @@ impl Standing {
     pub(crate) fn describe_beside(&self, held: &[&str], open: &[&str]) -> String {
         let is_parents = self.parent().is_some();
         let already = if is_parents { "already made quiet by" } else { "already set by" };
-        let mut words = format!("{already} {}: nothing else was set", self.owner());
+        let mut words = format!("{already} {}, so nothing else was set", self.owner());
         if !held.is_empty() {
             words.push_str(&format!(", except during this run: {}", held.join(", ")));
         }
         match (open.join(", "), is_parents) {
             (open, _) if open.is_empty() => words,
-            (open, true) => format!("{words}; unchanged: {open}"),
-            (open, false) => format!("{words}; not set: {open} (to set these also, {})", self.way_out()),
+            (open, true) => format!("{words} (unchanged: {open})"),
+            (open, false) => format!("{words}; to also set {open}, {}", self.way_out()),
         }
     }
 }

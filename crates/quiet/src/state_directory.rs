@@ -11,7 +11,7 @@ use crate::files::may_write;
 pub const JOURNAL: &str = "quiet.journal";
 /// Root's directory, which survives a power loss.
 pub const SYSTEM: &str = "/var/lib/linespeed";
-/// Root's directory if the other one is not writable. Its contents are lost at reboot, as are the values.
+/// Root's directory if the permanent one is not writable. Its contents are lost at reboot, as are the values.
 pub const RUNTIME: &str = os::places::RUNTIME;
 
 /// The directory for this user: a system directory for root, and the given state directory for other users.
@@ -51,13 +51,13 @@ pub enum DirectoryError {
     #[error("the original settings cannot be saved, so nothing was changed: {}: {}", .0.display(), unwritable(.1))]
     Unwritable(PathBuf, io::Error),
     /// The path is not a directory.
-    #[error("{0}: not a directory")]
+    #[error("{0} is not a directory")]
     NotAFolder(PathBuf),
     /// The lock is not a regular file.
-    #[error("{0}: not a regular file; check it, then remove it")]
+    #[error("{0} is not a regular file; check it, then remove it")]
     NotAFile(PathBuf),
     /// Users other than the owner may write to the directory.
-    #[error("{0}: writable by other users, so it is not used; run chmod go-w on it, or remove it")]
+    #[error("{0} is writable by other users, so it is not used; run chmod go-w on it, or remove it")]
     WritableByOthers(PathBuf),
 }
 

@@ -238,7 +238,7 @@ impl TunedSession {
         Ok(child)
     }
 
-    /// Records a setting that a command was refused.
+    /// Records that a setting could not be made for the command, and why.
     fn refuse(&mut self, knob: &str, why: String) {
         if let Some(outcome) = self.outcomes.iter_mut().find(|outcome| outcome.knob == knob) {
             outcome.why_not = Some(why.into());

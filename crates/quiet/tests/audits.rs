@@ -98,19 +98,6 @@ fn a_sibling_that_the_kernel_keeps_online_is_named() {
 }
 
 #[test]
-fn old_kernels_tell_siblings_and_throttling_their_own_way() {
-    let folder = unpack("16em64t-4s2c2t-offlines");
-    let root = Root::captured(folder.path()).unwrap();
-    let rows = rows(&root, "");
-    assert!(
-        row(&rows, "smt").inspection.now.code() == Some("quiet-smt-on"),
-        "{:?}",
-        row(&rows, "smt").inspection
-    );
-    assert_eq!(row(&rows, "throttling").inspection.now, "not since boot".into());
-}
-
-#[test]
 fn a_machine_with_every_knob_is_noisy_and_is_quiet_when_all_are_set() {
     let folder = temporary();
     made_up(folder.path(), 4);

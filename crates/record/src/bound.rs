@@ -1,4 +1,4 @@
-//! The limiting factor of a command: what its speed depends on.
+//! The limiting factor of a command, that is, what the command's speed depends on.
 
 use serde::{Deserialize, Serialize};
 
@@ -141,9 +141,10 @@ pub struct Bound {
     /// `cpu`, `memory-latency`, `memory-bandwidth`, `frontend`, `branches`, `waiting`, `cpu-contention`, `too-few-cpus`, `kernel`,
     /// `quota`, `one-thread`, `imbalance`, `stolen`, `lock`, `cache`, `own-threads`, `clock`, `idle`, `unknown`.
     pub by: BoundBy,
-    /// The kind of the limiting factor. For `memory-latency`: `l2`, `l3`, `dram`, `remote`, `caches-or-memory`; for `own-threads`:
-    /// `spinning`, `shared-lines`; for `kernel`: `process-creation`, `page-faults`, `futex`, `network`, `file-io`, `path-lookups`,
-    /// `signals`, `timers`, `memory-mapping`, `context-switches`, or `syscall-` and the name of a system call.
+    /// The kind of the limiting factor. For `memory-latency`, it is `l2`, `l3`, `dram`, `remote` or `caches-or-memory`.
+    /// For `own-threads`, it is `spinning` or `shared-lines`. For `kernel`, it is `process-creation`, `page-faults`,
+    /// `futex`, `network`, `file-io`, `path-lookups`, `signals`, `timers`, `memory-mapping`, `context-switches`, or
+    /// `syscall-` and the name of a system call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<BoundKind>,
     /// The answer in words.

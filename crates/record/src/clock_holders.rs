@@ -63,7 +63,7 @@ impl ClockHolders {
 #[serde(default)]
 pub struct PowerLimit {
     /// The interface that sets the limit: `intel-rapl` (MSR), `intel-rapl-mmio` (firmware, thermald). If several
-    /// interfaces set a limit, the lowest one applies.
+    /// interfaces set a limit, the lowest limit applies.
     pub interface: String,
     /// The package: `package-0`.
     pub zone: String,

@@ -87,8 +87,8 @@ impl CommandLine {
         command
     }
 
-    /// The command line that precedes a tool's output, if it runs one of these programs, possibly in a loop, and may thus have produced the
-    /// output.
+    /// The command line that precedes a tool's output, if that command line runs one of these programs (possibly in a
+    /// loop) and may therefore have produced the output.
     pub fn above(command: Option<&str>, programs: &[&str]) -> Self {
         let line = command.map(Self::read).unwrap_or_default();
         if programs.contains(&line.program()) { line } else { Self::default() }
@@ -139,7 +139,8 @@ impl CommandLine {
                     }
                 }
                 Token::Operator(operator) if operator.ends_with(['>', '<']) => {
-                    // Skips a redirection with its target. In contrast, `2>&1` is a single operator.
+                    // Skips the target of a redirection. In contrast, `2>&1` is a single operator without a separate
+                    // target.
                     if matches!(rest.peek(), Some(Token::Word(_))) {
                         rest.next();
                     }

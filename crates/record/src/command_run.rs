@@ -201,8 +201,8 @@ impl Ceilings {
         programs.map(|(name, ipc)| (name.as_str(), *ipc))
     }
 
-    /// The expected clock in Hz if this share of the CPUs is busy, and whether this is the all-core clock, which is
-    /// lower than the clock of a single busy core.
+    /// The expected clock in Hz if this share of the CPUs is busy, and whether this is the all-core clock rather than
+    /// the clock of a single busy core, which is higher.
     pub fn clock_at(&self, busy: f64) -> Option<(f64, bool)> {
         let all = self.clock_all_hz.filter(|_| busy >= 0.5).map(|hz| (hz, true));
         all.or(self.clock_hz.map(|hz| (hz, false))).filter(|(hz, _)| *hz > 0.0)

@@ -113,7 +113,7 @@ pub struct Difference {
     pub code: String,
     /// The fact's path in a record: `machine.processor.max_hz`.
     pub from: String,
-    /// The value of each subject, in the order of the subjects; `null` if the record has none.
+    /// The value of each subject, in the order of the subjects; `null` for a subject without a value.
     pub values: Vec<Option<String>>,
 }
 
@@ -137,7 +137,7 @@ pub struct Row {
     pub group: String,
     /// The result in words: `triad, all CPUs`.
     pub what: Text,
-    /// The stable code of `what`; empty if the result is taken from the record.
+    /// The stable code of `what`; empty if the text of `what` is from the record.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub code: String,
     /// The metric.
@@ -274,9 +274,10 @@ pub struct Explanation {
     /// Whether the speed ratio is the product of the factors of all causes and of the unexplained remainder; otherwise, the causes are
     /// independent of each other.
     pub adds_up: bool,
-    /// The causes, sorted by size of effect: first the causes that slow down the slower subject, then the others.
+    /// The causes that slow down the slower subject, then the others. In each group, measured causes may precede modelled
+    /// ones; otherwise, the cause with the largest effect comes first.
     pub causes: Vec<Cause>,
-    /// The unexplained remainder, as a factor on the speed, like the causes; absent if the causes do not add up.
+    /// The unexplained part of the speed ratio, as a factor; absent if the causes do not add up.
     pub unexplained: Option<f64>,
     /// If the work was measured with several block sizes: the spread of the speeds, and the omitted sizes.
     pub sizes: Option<Text>,
@@ -428,6 +429,6 @@ pub struct Rank {
     pub subject: usize,
     /// The result at this position.
     pub value: f64,
-    /// Whether the result is an outlier: beyond 3.5 scaled median absolute deviations in the worse direction.
+    /// Whether the result is an outlier: worse than the median by more than 3.5 scaled median absolute deviations.
     pub outlier: bool,
 }

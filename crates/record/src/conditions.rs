@@ -78,7 +78,7 @@ pub struct Snapshot {
     pub load: Option<[f64; 3]>,
     /// Tasks that are runnable at this moment, including this one.
     pub running: Option<u32>,
-    /// Pressure stall information, share of the last 10 s in which some task waited: `cpu`, `memory`, `io`.
+    /// Pressure stall information for `cpu`, `memory` and `io`: the share of the last 10 s in which some task waited.
     pub pressure: BTreeMap<String, f64>,
     /// CPU time since boot in seconds, over all CPUs: `user`, `nice`, `system`, `idle`, `iowait`, `irq`,
     /// `softirq`, `steal`.
@@ -94,7 +94,8 @@ pub struct Snapshot {
     /// The lowest CPU weight of this process's cgroup and its ancestors, relative to the kernel's default (cpu.weight 100, cpu.shares
     /// 1024).
     pub own_cpu_weight: Option<f64>,
-    /// Share of CPU time stolen by the hypervisor since boot (before) or during the run (after).
+    /// Share of CPU time stolen by the hypervisor. The state before the run contains the share since boot; the state after
+    /// the run contains the share during the run.
     pub steal_share: Option<f64>,
     /// Available memory in bytes, as estimated by the kernel.
     pub memory_available_bytes: Option<u64>,
@@ -115,7 +116,7 @@ pub struct Snapshot {
     /// Possible reasons for limited clocks, other than the settings of cpufreq.
     #[serde(skip_serializing_if = "ClockHolders::is_empty")]
     pub clock_holders: ClockHolders,
-    /// Power supply: `mains`, `battery`; absent if none is reported.
+    /// Power supply, `mains` or `battery`; absent if none is reported.
     pub power_supply: Option<String>,
     /// Uptime in seconds.
     pub uptime_seconds: Option<f64>,

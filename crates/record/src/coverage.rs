@@ -89,9 +89,9 @@ impl Coverage {
     pub const CHANGED_OR_DAMAGED: Template =
         Template::new("record-damaged", "withheld: the record was changed or damaged ({why})");
 
-    /// Reason: wake-ups were measured with idle states enabled, which could not be disabled.
+    /// Reason: wake-ups were measured with idle states enabled, because these could not be disabled.
     pub const IDLE_STATES_NOT_HELD: Template =
-        Template::new("idle-states-not-held", "idle states cannot be disabled: /dev/cpu_dma_latency: {why}");
+        Template::new("idle-states-not-held", "idle states cannot be disabled (/dev/cpu_dma_latency: {why})");
 
     /// Reason: cells of a matrix are missing because the measurement ran out of time.
     pub const TIME_ENDED: Template = Template::new("time-ended", "out of time {when}");
@@ -115,7 +115,7 @@ impl Coverage {
     /// Reason: results are missing because a signal ended the run.
     pub const INTERRUPTED: Template = Template::new("interrupted", "interrupted {when}");
 
-    /// Reason: times do not show the hardware's speed.
+    /// Reason: times do not show the hardware's speed, because the machine is emulated.
     pub const EMULATED: Template = Template::new("emulated", "emulated machine: times are meaningless");
 
     /// The topic of the latency curve for pages of this size; the size has the format of the record's `page` key.

@@ -27,10 +27,10 @@ pub enum CpuListError {
     #[error("the range {0:?} ends before it starts")]
     Reversed(String),
     /// The number is above [`MAX_CPU`].
-    #[error("{0:?} is above the largest CPU number, {MAX_CPU}")]
+    #[error("{0:?} is above the largest accepted CPU number, {MAX_CPU}")]
     TooLarge(String),
     /// The mask has this many groups of 32 bits, that is, more bits than the maximum number of CPUs.
-    #[error("a mask of {0} groups exceeds the largest CPU number, {MAX_CPU}")]
+    #[error("a mask of {0} groups extends beyond the largest accepted CPU number, {MAX_CPU}")]
     LongMask(usize),
 }
 

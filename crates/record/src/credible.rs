@@ -49,7 +49,7 @@ fn doubt(measurement: &Measurement) -> Option<Text> {
         ));
     }
     let summary = &measurement.summary;
-    // A share of time is represented by its mean, which a burst can move outside the median's interval.
+    // The median is checked even if the mean represents the result: a burst can move the mean outside the median's interval.
     let median = summary.median;
     // The tolerance is based on the absolute value, because values may be negative.
     let room = |value: f64| value.abs() * (ROUNDED - 1.0);

@@ -165,13 +165,14 @@ details! {
     ACT_NS: f64 = "act_ns";
     /// Throughput of the cores without their SMT siblings, work/s.
     ALONE: f64 = "alone";
-    /// The CPUs' bandwidth without competitors, based on the CPU time that they received, B/s.
+    /// The bandwidth that the CPUs would reach without other processes, computed from the CPU time that they received,
+    /// B/s.
     ALONE_BYTES_PER_SECOND: f64 = "alone_bytes_per_second";
     /// What happened on the entire machine while a command ran.
     AROUND: Around = "around";
     /// The size of one array of a loop, bytes.
     ARRAY_BYTES: u64 = "array_bytes";
-    /// Number of arrays in a loop.
+    /// Number of arrays that a loop uses.
     ARRAYS: u64 = "arrays";
     /// The attached processes that exited during the observation.
     ATTACHED_ENDED: str = "attached_ended";
@@ -206,7 +207,7 @@ details! {
     CLOCK_SOURCE: str = "clock_source";
     /// The command as typed, word by word.
     COMMAND: Vec<String> = "command";
-    /// Share of the time for which a counter was active.
+    /// Share of the time during which a counter was active.
     COVERAGE: f64 = "coverage";
     /// The requesting CPU.
     CPU: u64 = "cpu";
@@ -272,11 +273,11 @@ details! {
     LEFT_BEHIND: Vec<String> = "left_behind";
     /// Cache lines per sample.
     LINES_PER_SAMPLE: u64 = "lines_per_sample";
-    /// The work that loaded the memory.
+    /// The work that generated the memory load.
     LOAD: str = "load";
-    /// The load average as cyclictest prints it.
+    /// The load average, as printed by cyclictest.
     LOADAVG: str = "loadavg";
-    /// The CPUs that loaded the memory.
+    /// The CPUs that generated the memory load.
     LOADERS: str = "loaders";
     /// How many samples of a command's threads were taken, and what they showed.
     LOOKS: Looks = "looks";
@@ -328,7 +329,7 @@ details! {
     PRIORITY: u64 = "priority";
     /// Primes that the routine found.
     PRIMES: u64 = "primes";
-    /// Number of processes of a tool.
+    /// Number of processes that a tool ran.
     PROCESSES: u64 = "processes";
     /// Where a result was published.
     PUBLISHED_IN: str = "published_in";
@@ -368,7 +369,7 @@ details! {
     STANDARD_ERROR: f64 = "standard_error";
     /// The ratio as perf prints it.
     STATED: f64 = "stated";
-    /// Steal time, as a share.
+    /// Steal time as a share of the elapsed time.
     STOLEN_SHARE: f64 = "stolen_share";
     /// The groups of CPUs over which counts were summed.
     SUM_OF: str = "sum_of";
@@ -380,11 +381,11 @@ details! {
     TAKEN_BY_OTHERS_LOW: f64 = "taken_by_others_low";
     /// Number of rounds on which `taken_by_others` is based.
     TAKEN_BY_OTHERS_ROUNDS: u64 = "taken_by_others_rounds";
-    /// The number of a thread.
+    /// The TID of a measuring thread, or the number that cyclictest gave it.
     THREAD: u64 = "thread";
-    /// Threads of a command, or of a tool.
+    /// Number of threads of a command or a tool.
     THREADS: u64 = "threads";
-    /// The threads of a command: the maximum at one time, the number sampled, and their CPU time.
+    /// The threads of a command: their maximum number at one time, and the number and the CPU time of the observed threads.
     THREADS_SEEN: ThreadsSeen = "threads";
     /// The shortest gap that counts, ns.
     THRESHOLD_NS: f64 = "threshold_ns";

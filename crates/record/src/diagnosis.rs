@@ -23,7 +23,7 @@ use crate::{JsonSchema, Label, Labels};
 pub struct Diagnosis {
     /// The levels of the memory hierarchy found in the latency curve, nearest first, memory last.
     pub levels: Vec<Level>,
-    /// Where the latency curve behind the levels, the headline and the chart was measured; absent if there is no curve.
+    /// The place of the latency curve on which the levels, the headline and the chart are based; absent if there is no curve.
     pub latency_curve: Option<CurvePlace>,
     /// One entry per resource: its ceiling and the delivered result.
     pub resources: Vec<Resource>,
@@ -31,8 +31,8 @@ pub struct Diagnosis {
     /// caches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_reached: Vec<Text>,
-    /// Average number of CPUs used by other processes during the run (for a command: while it ran); absent if the run
-    /// was too short.
+    /// Average number of CPUs used by other processes during the run (or, for a command, while it ran); absent if the
+    /// run was too short.
     pub used_by_others: Option<f64>,
     /// Causes of lost speed, worst first.
     pub findings: Vec<Finding>,
@@ -102,7 +102,7 @@ pub struct Numa {
     pub bandwidth_factor: Option<f64>,
     /// Rank correlation of the firmware's distances with the measured latencies, -1 to 1.
     pub distance_agreement: Option<f64>,
-    /// Pairs whose distance disagrees with the measurement, a phrase each.
+    /// Pairs whose distance disagrees with the measurement, one phrase per pair.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distance_mismatches: Vec<Text>,
     /// What the worst mismatch costs a program that relies on the firmware's distances and therefore uses the slower
@@ -124,8 +124,8 @@ pub struct Scaling {
     /// Number of fitted steps.
     pub points: u32,
     /// The smallest and the largest number of threads among the fitted steps. If siblings share cores, not all steps
-    /// are fitted: with `cores-first`, only steps without siblings; with other placements, only steps with more than
-    /// one thread, since a single thread has a core to itself.
+    /// are fitted. With `cores-first`, only steps without siblings are fitted. With other placements, only steps with
+    /// more than one thread are fitted, since a single thread has a core to itself.
     pub fitted: Option<(u32, u32)>,
     /// Throughput of one thread according to the fit, work/s.
     pub rate: f64,
@@ -156,7 +156,7 @@ pub struct Scaling {
 
 impl Scaling {
     /// Whether the speed-up of a step is plausible. If the results were disturbed, a speed-up above the number of
-    /// threads is not.
+    /// threads is implausible.
     pub fn is_possible(&self, step: &Step) -> bool {
         !self.disturbed || step.efficiency <= 1.0
     }
@@ -216,7 +216,7 @@ pub struct SiblingsAdd {
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Layer {
-    /// `kernel`, `user`, `guest kernel`, `guest user`.
+    /// The layer's name, such as `kernel`, `user`, `guest kernel` or `guest user`.
     pub layer: String,
     /// The binding of the routine, if known: `none`, `cpu 3`.
     pub bound: Option<String>,
@@ -260,7 +260,8 @@ pub struct Overhead {
     pub floor_says: Text,
     /// The steps, each with the cost of the difference between two layers.
     pub steps: Vec<LayerStep>,
-    /// The conclusions of a published comparison of layers, and whether this machine's results support them.
+    /// The conclusions of a published comparison of layers, each with a verdict on whether this machine's results
+    /// support it.
     pub claims: Vec<Claim>,
 }
 
@@ -285,7 +286,7 @@ pub struct LayerStep {
     pub unreliable: bool,
     /// The cost in words.
     pub says: Text,
-    /// The cost per event, for each kind of counted event: `0.8 µs for each of 250 interrupts/s`; or the reason why it
+    /// The cost per event for each kind of counted event (`0.8 µs for each of 250 interrupts/s`), or the reason why it
     /// cannot be computed.
     pub each: Option<Text>,
 }
@@ -377,7 +378,7 @@ pub struct Typical {
     /// The maximum, in the resource's unit.
     pub high: f64,
     /// This machine's result under the same conditions as the published results, if it differs from the delivered
-    /// result: for example, the latency on huge pages, or a wake-up with idle states disabled.
+    /// result: for example, the latency on huge pages, or the wake-up latency with idle states disabled.
     pub compared: Option<f64>,
     /// The machines for which these results were published: `AMD Zen 4 (Genoa)`.
     pub of: String,

@@ -236,7 +236,7 @@ pub enum ReadError {
     #[error("is truncated in the middle of the JSON; copy it again")]
     Truncated,
     /// The file is not JSON; the text contains the position of the error.
-    #[error("is not JSON ({0}); a record is a JSON file written by linespeed; linespeed import reads texts")]
+    #[error("is not JSON ({0}), unlike linespeed's records; linespeed import reads other formats")]
     NotJson(String),
     /// The file is JSON but not a record; the value is the reason.
     #[error("is JSON but not a linespeed record: {0}")]
@@ -297,7 +297,7 @@ pub enum Misfit {
 fn cannot_be_read(error: &std::io::Error) -> String {
     let way_out = match error.kind() {
         std::io::ErrorKind::IsADirectory => return "is a directory; specify a record file".to_owned(),
-        std::io::ErrorKind::NotFound => "; to list saved records, run: linespeed records",
+        std::io::ErrorKind::NotFound => "; to list saved records, run linespeed records",
         std::io::ErrorKind::PermissionDenied => "; only its owner and root can read it",
         _ => "",
     };

@@ -91,7 +91,7 @@ impl Doubt {
     /// if the doubt is not about noise.
     pub fn explained_by(&self, cause: Text) -> Option<Self> {
         let noise = self.noise().filter(|noise| !noise.is_explained)?;
-        // In the sentence, the extent follows the template's fixed words.
+        // In the sentence, the fixed words of the template precede the extent; they are removed here.
         let extent = noise.extent.strip_prefix(NOISE.words.strip_suffix("{extent}")?)?.to_owned();
         Some(Self(crate::text!(NOISE_EXPLAINED, extent, cause)))
     }

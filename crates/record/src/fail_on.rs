@@ -11,7 +11,7 @@ use crate::metrics;
 pub enum FailOn {
     /// Fails on a finding of at least this severity.
     Finding(Severity),
-    /// Fails if these metrics lose at least this share of speed; an empty list means all metrics.
+    /// Fails if any of these metrics loses at least this share of speed; an empty list means all metrics.
     Slower(f64, Vec<String>),
     /// Fails on inconclusive results.
     Noisy,
@@ -43,7 +43,7 @@ impl FailOn {
         Ok(Self::Slower(bound, metrics))
     }
 
-    /// The lowest severity at which a finding fails.
+    /// The lowest severity at which a finding causes exit status 1.
     pub fn failing_level(all: &[Self]) -> Option<Severity> {
         let levels = all.iter().filter_map(|one| match one {
             Self::Finding(level) => Some(*level),
@@ -67,7 +67,7 @@ impl FailOn {
             (None, _) => Ok(noisy.then(|| Terms { bound: MUCH, metrics: Vec::new(), slower: false, noisy })),
             (Some((bound, metrics)), None) => Ok(Some(Terms { bound, metrics, slower: true, noisy })),
             (Some(_), Some(_)) => {
-                Err("--fail-on slower occurs twice; list all metrics in one option: slower:5%,METRIC,METRIC")
+                Err("use --fail-on slower only once, with all metrics, as in slower:5%,METRIC,METRIC")
             }
         }
     }

@@ -24,7 +24,8 @@ pub fn record_name(hostname: Option<&str>, started: &str) -> String {
     format!("{}-{time}", if host.is_empty() { "machine" } else { host })
 }
 
-/// The host in a file name that [`record_name`] generated, specified without its extension; `None` for any other name.
+/// The host in a file name that [`record_name`] generated, given the name without its extension; `None` for any other
+/// name.
 pub fn host_of(stem: &str) -> Option<&str> {
     let digits = |text: &str, count: usize| text.len() == count && text.bytes().all(|b| b.is_ascii_digit());
     let is_time = |text: &str| {

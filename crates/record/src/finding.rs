@@ -30,7 +30,7 @@ pub enum Relevance {
     /// Any program.
     #[default]
     All,
-    /// Programs of one kind: large data, short sleeps, vectors.
+    /// Programs of one kind, such as those with large data, short sleeps or vector instructions.
     Some,
     /// Hardly any program, or the cause is a deliberate safety setting.
     Few,
@@ -85,7 +85,7 @@ impl Finding {
     }
 }
 
-/// Remedies as written to JSON: parallel lists among the keys of the finding.
+/// Remedies as written to JSON: several lists, each with one entry per remedy, which become keys of the finding.
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct RemedyLists {
     /// What to do: commands to paste, or what to buy or change.

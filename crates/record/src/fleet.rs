@@ -61,14 +61,14 @@ impl Family {
     }
 }
 
-/// The results of a fleet's records.
+/// The outcome of comparing the machines of a fleet by their records.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Fleet {
     /// [`FLEET_VERSION`] of the program that wrote the results.
     pub fleet: u32,
     /// The program that wrote the results.
     pub tool: Tool,
-    /// The read and the skipped files.
+    /// The files read, and the files skipped.
     pub reading: Reading,
     /// Classes of similar machines, largest class first.
     pub classes: Vec<Class>,
@@ -92,7 +92,7 @@ pub struct Reading {
     pub machines: u64,
     /// Number of records ignored because a newer record of the same machine exists.
     pub earlier: u64,
-    /// Notes on files and reasons for skipping them, sorted by number of files, largest first.
+    /// Notes on files and reasons for skipping files; the notes that apply to the most files come first.
     pub remarks: Vec<Remark>,
 }
 
@@ -152,8 +152,8 @@ pub struct Class {
     pub varying: Vec<Varying>,
     /// Results that drifted during the collection; the drift is removed before machines are compared.
     pub drifts: Vec<Drift>,
-    /// Results that divide these machines into two groups, where no fact explains the division; no machine is reported
-    /// as slow because of them.
+    /// Results that divide these machines into two groups although no fact explains the division; no machine is
+    /// reported as slow because of such a result.
     pub two_valued: Vec<Text>,
     /// One entry per machine. The rows are not in the JSON; `--csv` prints every result.
     #[serde(skip)]

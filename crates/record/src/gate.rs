@@ -10,11 +10,11 @@ use crate::text::Text;
 /// The terms of a gate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Terms {
-    /// The loss of speed at which the gate fails, as a share (0.05: 5 %). The loss is defined as in `compare`: 1 minus
-    /// the ratio of speeds; a time that is 1/0.95 times as long is a loss of 5 %.
+    /// The loss of speed at which the gate fails, as a share (0.05: 5 %). As in `compare`, the loss is 1 minus the
+    /// ratio of speeds, so a time that is 1/0.95 times as long is a loss of 5 %.
     pub bound: f64,
-    /// The metrics to check, or measurements with all their metrics. If empty, every result with a better direction is
-    /// checked, except for the time used by other processes.
+    /// The metrics to check, or measurements with all their metrics. If empty, every result for which higher or lower is
+    /// better is checked, except for the time used by other processes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<String>,
     /// Whether a loss of at least the bound counts as a failure.

@@ -1,15 +1,15 @@
-//! The instructions that hand over a cache line between two CPUs in `core_to_core.latency`: two methods, whose results
-//! are never combined.
+//! The instructions with which `core_to_core.latency` passes a cache line from one CPU to another. There are two
+//! methods, and their results are never combined.
 
 use crate::{Label, Measurement, Text, text};
 
-/// How a CPU waits for the line and acquires it. Other tools' published results were measured with the first method; reports and plans are
-/// based on it.
+/// How a CPU waits for the line and acquires it. Other tools' published results were measured with the first method, so
+/// reports and plans use the results of this method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Handover {
     /// The CPU repeats a compare-and-swap until it succeeds, like a spin lock.
     Cas,
-    /// The CPU waits with plain loads and then stores, like passing on the index of a queue or ring.
+    /// The CPU waits with plain loads and then stores, as when the index of a queue or ring is passed on.
     Store,
 }
 
@@ -25,7 +25,7 @@ impl Handover {
         }
     }
 
-    /// The method as displayed after a comma.
+    /// The method in words, for display after a comma.
     pub fn says(self) -> Text {
         match self {
             Self::Cas => text!("by compare-and-swap"),
@@ -34,7 +34,7 @@ impl Handover {
     }
 
     /// The method of a result. If the key is missing, linespeed's own results used loads and stores, the only method
-    /// when they were recorded; for another tool, the method is unknown.
+    /// when they were recorded. For results of another tool, the method is unknown.
     pub fn of_measurement(m: &Measurement) -> Option<Self> {
         match m.labels.get(Label::Handover) {
             Some(_) => {

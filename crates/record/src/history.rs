@@ -101,7 +101,7 @@ pub struct Change {
     pub ratio: f64,
     /// The 95 % interval of the ratio, derived from the scatter between records.
     pub interval: Option<(f64, f64)>,
-    /// The probability that a change this clear occurs among these records by chance.
+    /// The probability that chance alone produces a change this clear among these records.
     pub chance: f64,
     /// Whether the machine became slower; absent if neither direction is better.
     pub slower: Option<bool>,

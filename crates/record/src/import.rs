@@ -1,4 +1,4 @@
-//! The sources of an imported record's results: for each, the tool, the text and the line.
+//! The sources of an imported record's results. A source consists of a tool, a text and a line of this text.
 
 use std::collections::BTreeMap;
 
@@ -65,7 +65,7 @@ pub struct Output {
     pub version: Option<String>,
     /// The command line above the output, if there is one.
     pub command: Option<String>,
-    /// The text that contains it.
+    /// The text that contains the output.
     pub text: String,
     /// The first and last line of the output in that text, counted from 1.
     pub lines: (u64, u64),

@@ -41,9 +41,9 @@ fn escape(text: String) -> String {
     text.chars().map(shown).collect()
 }
 
-/// Number of levels written on separate lines. In a record, these levels are its parts, their lists, and the keys of
-/// each item. Labels, a summary, samples, a CPU or a finding each take one line; otherwise, half of the text would be
-/// indentation.
+/// Number of levels written on separate lines. In a record, these levels are its parts, the lists in the parts, and the
+/// keys of each list item. Labels, a summary, samples, a CPU or a finding are written on one line each, because half of the text
+/// would otherwise be indentation.
 const LINES: usize = 3;
 
 /// Indents by two blanks per level, down to [`LINES`]; deeper values stay on one line.

@@ -96,7 +96,7 @@ pub struct CpuTimes {
     pub irq: f64,
     /// Time in softirqs.
     pub softirq: f64,
-    /// Idle time while a task that last ran on this CPU waits for a disk.
+    /// Idle time of a CPU during which a task that last ran on this CPU waits for a disk.
     pub iowait: f64,
     /// Other idle time.
     pub idle: f64,
@@ -200,8 +200,8 @@ impl Sensors {
 pub struct Service {
     /// How long the processes were observed, s.
     pub seconds: f64,
-    /// Time of their threads by state, s: `user`, `system`, `runnable` (ready but without a CPU), `blocked` (neither running nor ready), each
-    /// summed over threads; `off-cpu` (no thread running or ready).
+    /// Time of their threads by state, s: `user`, `system`, `runnable` (ready but without a CPU), `blocked` (neither
+    /// running nor ready), each summed over threads. `off-cpu` is the time in which no thread was running or ready.
     pub states: BTreeMap<String, f64>,
     /// What the threads waited for.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -221,9 +221,9 @@ pub struct Service {
 }
 
 impl Service {
-    /// The average number of threads that waited for each cause, and whether sampling overestimated it; if so, the
-    /// numbers are corrected. A sample preempts one of the threads, and a thread that waits for the preempted one is
-    /// then counted as waiting. The kernel's accounting of blocked time is exact.
+    /// The average number of threads that waited for each cause, and whether sampling overestimated these numbers; if
+    /// so, they are corrected. Taking a sample preempts one of the threads, and a thread that waits for the preempted
+    /// one is then counted as waiting. The correction uses the kernel's accounting of blocked time, which is exact.
     pub fn waiting(&self) -> (BTreeMap<&str, f64>, bool) {
         let looks = self.looks.all.max(1) as f64;
         let found = self.waits.iter().map(|(what, waits)| (what.as_str(), waits.threads as f64 / looks));

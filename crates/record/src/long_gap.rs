@@ -11,7 +11,7 @@ use crate::JsonSchema;
 pub struct LongGap {
     /// The CPU.
     pub cpu: u32,
-    /// The policy of the thread that woke up late: `other`, `fifo`; absent for a gap in a busy loop.
+    /// The scheduling policy of the thread that woke up late (`other`, `fifo`); absent for a gap in a busy loop.
     pub woken: Option<String>,
     /// Start time, seconds since boot (CLOCK_MONOTONIC), as in `dmesg`.
     pub at_seconds: f64,
@@ -30,7 +30,7 @@ pub struct LongGap {
 pub enum Witness {
     /// The kernel's trace: each event with its time.
     Trace,
-    /// Increases in event counts and run times around the gap; other causes are possible.
+    /// Event counts and run times that increased around the gap; other causes are possible.
     Counts,
 }
 

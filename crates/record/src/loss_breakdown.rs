@@ -8,8 +8,8 @@ use crate::evidence::CeilingSource;
 use crate::metrics::Better;
 use crate::text::Text;
 
-/// The losses from the ceiling down to the delivered result. They add up exactly: if more is better, ceiling − `takes`
-/// of every step − `unexplained` = delivered; if less is better (latencies), the steps are added instead of subtracted.
+/// The losses from the ceiling down to the delivered result. They add up exactly. If more is better, ceiling − `takes`
+/// of every step − `unexplained` = delivered. If less is better (latencies), the steps are added instead of subtracted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Ladder")]
 pub struct LossBreakdown {

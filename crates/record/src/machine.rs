@@ -279,7 +279,7 @@ pub struct Limits {
     pub cpuset: CpuList,
     /// Nodes whose memory may be used.
     pub memory_nodes: CpuList,
-    /// The lowest CPU quota of its cgroups, in CPUs (0.5 is half a CPU).
+    /// The lowest CPU quota of this process's cgroups, in CPUs (0.5 is half a CPU).
     pub cpu_quota: Option<f64>,
     /// The lowest memory limit of this process's cgroups, bytes.
     pub memory_bytes: Option<u64>,

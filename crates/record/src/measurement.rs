@@ -183,7 +183,8 @@ pub struct Bucket {
     pub count: u64,
 }
 
-/// The significant digits of a saved sample: they halve the size of the text and are still more precise than any clock used here.
+/// The number of significant digits of a saved sample. This limit halves the size of the text, and the digits are still
+/// more precise than any clock used here.
 const DIGITS: i32 = 7;
 
 /// A number as saved in a record: rounded to this many significant digits.
@@ -317,8 +318,8 @@ impl Measurement {
         Some(((mean - half).max(min.min(mean)), (mean + half).min(max.max(mean))))
     }
 
-    /// The separate results of the odd and even samples, which are like two alternating measurements. `None` if there
-    /// are fewer than four samples, or if neither the samples nor [`detail::HALVES`] were saved.
+    /// The separate results of the odd-numbered and the even-numbered samples, which are comparable to two alternating measurements. `None`
+    /// if there are fewer than four samples, or if neither the samples nor [`detail::HALVES`] were saved.
     pub fn halves(&self) -> Option<[f64; 2]> {
         if let Some(kept) = self.detail.get(detail::HALVES) {
             return kept.iter().all(|half| half.is_finite()).then_some(kept);

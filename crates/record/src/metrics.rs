@@ -38,9 +38,9 @@ pub enum Better {
 /// The statistic of the samples that serves as the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Statistic {
-    /// The typical value: for times and rates.
+    /// The typical value. It is used for times and rates.
     Median,
-    /// The average over all samples: for shares of time, and for passes judged by their total.
+    /// The average over all samples. It is used for shares of time, and for passes whose total time matters.
     Mean,
 }
 
@@ -51,7 +51,7 @@ pub enum Whole {
     Time,
     /// The issue slots of the core.
     Slots,
-    /// The lines that stores overwrite.
+    /// The cache lines that stores overwrite.
     Stores,
 }
 
@@ -196,7 +196,7 @@ impl Definition {
         Metric::named(self.name)
     }
 
-    /// The total of which its ratio is a share; shares are displayed in percent, other ratios as factors.
+    /// If the metric is a share: the total to which the share refers. Shares are displayed in percent, other ratios as factors.
     pub fn share_of(&self) -> Option<Whole> {
         self.part_of.filter(|_| self.unit == "ratio")
     }

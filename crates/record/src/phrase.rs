@@ -30,7 +30,7 @@ pub fn join_most(all: &[String], most: usize) -> String {
     join_list(&shown)
 }
 
-/// Choices: `a`, `a or b`, `a, b or c`; if there are more than `most` choices, the list is cut and ends with the number
+/// Choices: `a`, `a or b`, `a, b or c`. If there are more than `most` choices, the list is cut and ends with the number
 /// of remaining choices.
 pub fn join_choices(all: &[String], most: usize) -> String {
     let joined = match all.get(..most).unwrap_or(all) {

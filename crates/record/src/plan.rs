@@ -38,7 +38,7 @@ pub struct Plan {
     pub cautions: Vec<Text>,
     /// Unknown facts; one sentence each, which also states how to determine the fact.
     pub unknown: Vec<Text>,
-    /// The record given to `linespeed plan`; absent for this machine.
+    /// The record given to `linespeed plan`; absent if the plan is for this machine.
     pub record: Option<String>,
     /// The sources of the results, one sentence each.
     pub sources: Vec<Text>,
@@ -88,13 +88,13 @@ pub struct Siblings {
     pub per_core: u32,
     /// Whether the plan uses them.
     pub used: bool,
-    /// Whether this is based on results; otherwise it is a default choice.
+    /// Whether the choice is based on results; otherwise, it is the default.
     pub measured: bool,
     /// The reason, in one or two sentences.
     pub why: Text,
     /// The results on which the choice is based.
     pub evidence: Vec<Evidence>,
-    /// One CPU of each core, for users who prefer the other choice; empty if the CPUs are not known.
+    /// One CPU of each core, for users who do not want to use siblings; empty if the CPUs are not known.
     pub one_a_core: CpuList,
 }
 
@@ -104,7 +104,7 @@ pub struct Siblings {
 pub struct Gain {
     /// The kind: `memory-latency-bound`, `memory-bandwidth-bound`.
     pub program: String,
-    /// Work that it does in the same time, relative to a NUMA-unaware program.
+    /// The work that the program does in the same time with this plan, relative to a NUMA-unaware program.
     pub factor: f64,
     /// The interval of the factor, derived from the intervals of the results; absent if they have none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -177,13 +177,13 @@ pub struct Verification {
     pub command: Vec<String>,
     /// The number of copies and their binding.
     pub how: Text,
-    /// Seconds until the last copy exited, one value per round, bound as planned.
+    /// Seconds until the last copy exited, with the copies bound as planned; one value per round.
     pub planned: Vec<f64>,
     /// The same times for runs without binding.
     pub unbound: Vec<f64>,
     /// Throughput with the plan relative to unbound runs, one value per round.
     pub ratio: Summary,
-    /// The gain of the layout: the share of run time that unbound runs lose; if `slower` is set, the share that the layout loses.
+    /// The share of run time that unbound runs lose compared with the layout; if `slower` is set, the share that the layout loses.
     pub verdict: Option<Verdict>,
     /// Whether the layout made the command slower.
     pub slower: bool,

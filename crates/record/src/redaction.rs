@@ -1,6 +1,6 @@
 //! Removes names from a record: those of hosts, users, commands, files, processes, units, kernel options and addresses.
 //! Each name is replaced by a pseudonym (`host-kq3v9x2m`) derived from the name and a key. A name has the same
-//! pseudonym everywhere, so records redacted with the same key can still be compared. Guessed names cannot be tested
+//! pseudonym in all output, so records redacted with the same key can still be compared. Guessed names cannot be tested
 //! without the key.
 //!
 //! Each text in a record is declared in `texts.rs` by the end of its path. A test compares the declarations with the
@@ -74,7 +74,7 @@ pub fn is_pseudonym(kind: Kind, name: &str) -> bool {
 pub struct Pseudonyms {
     key: Key,
     names: BTreeMap<(Kind, String), String>,
-    /// Names as they occur in sentences, with their pseudonyms, indexed by their first part, the longest first.
+    /// Names as they occur in sentences, with their pseudonyms, indexed by the names' first part. In each list, the longest name is first.
     secrets: HashMap<String, Vec<(String, String)>>,
     /// Names that are not searched for in sentences.
     common: BTreeSet<(Kind, String)>,
@@ -103,8 +103,8 @@ impl Pseudonyms {
         pseudonym
     }
 
-    /// The pseudonym of a file: for a record, the pseudonym of its host and the record's time; for any other file, a pseudonym
-    /// of its own.
+    /// The pseudonym of a file. For a record, it consists of the pseudonym of the host and the record's time; any other file
+    /// has a pseudonym of its own.
     pub fn file(&mut self, path: &Path) -> PathBuf {
         let (stem, ending) = (path.file_stem().unwrap_or_default().to_string_lossy(), path.extension());
         let ending = ending.filter(|ending| *ending == "json").map_or("", |_| ".json");
@@ -146,7 +146,7 @@ impl Pseudonyms {
         })
     }
 
-    /// Marks a name for removal from sentences: the whole name, and the last component of a path.
+    /// Marks a name for removal from sentences; if the name is a path, its last component is removed as well.
     fn hide(&mut self, kind: Kind, name: &str, pseudonym: &str) {
         let last = name.rsplit('/').next().unwrap_or_default();
         for part in [name, last] {
@@ -251,7 +251,7 @@ impl Pseudonyms {
     }
 }
 
-/// Positions in a word at which a name may begin or end: not between two letters, digits or underscores.
+/// Positions in a word at which a name may begin or end: all except those between two letters, digits or underscores.
 fn edges(word: &str) -> Vec<usize> {
     let joins = |c: char| c.is_alphanumeric() || c == '_';
     let mut before = None;

@@ -69,8 +69,8 @@ impl KnobValue {
         Self { knob, value: None, cpus: None }
     }
 
-    /// The linespeed metric that shows the gain; `None` if only a user's program can show the gain, for example with
-    /// huge pages for programs that do not request them.
+    /// The linespeed metric that shows the gain; `None` if only a user's program can show the gain, for example the gain
+    /// from huge pages in a program that does not request them.
     pub fn metric_of_gain(&self) -> Option<Metric> {
         match self.knob {
             KnobName::Boost

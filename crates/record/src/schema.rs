@@ -24,7 +24,7 @@ pub fn of_command(name: &str) -> Value {
 
 /// Parses one of these schemas.
 pub fn read(text: &str) -> Value {
-    // The test below proves that these are JSON.
+    // The test below verifies that these texts are valid JSON.
     serde_json::from_str(text).unwrap_or_default()
 }
 

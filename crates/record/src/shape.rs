@@ -36,14 +36,14 @@ pub struct Look {
     /// Whether all CPUs were busy right before the check; hosts place busy CPUs differently.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub busy: bool,
-    /// Whether a CPU did not run during most of the check, or while it was tested for a shared core: the check shows no placement.
+    /// Whether the check shows no placement, because a CPU did not run for most of the check or while it was tested for a shared core.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
-    /// Latency of a cache-line transfer from one CPU of a pair to the other, ns: the minimum of a few short blocks; null if either CPU did not
-    /// run.
+    /// Latency of a cache-line transfer from one CPU of a pair to the other, ns (the minimum of a few short blocks);
+    /// null if either CPU did not run.
     pub line_ns: Vec<Option<f64>>,
-    /// Latency of a load from memory by each CPU, ns, all from the same page; null if the CPU did not run. Empty if cache lines cannot be
-    /// flushed.
+    /// Latency of a load from memory by each CPU, ns. All CPUs load from the same page. Null if the CPU did not run.
+    /// Empty if cache lines cannot be flushed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub memory_ns: Vec<Option<f64>>,
     /// Results for pairs of CPUs that computed simultaneously.
@@ -74,7 +74,7 @@ impl Looks {
         }
     }
 
-    /// Whether each CPU answered at least half of the others. The place of a CPU that did not run is unknown.
+    /// Whether every CPU responded to at least half of the other CPUs. The location of a CPU that did not run is unknown.
     pub fn is_answered(&self, look: &Look) -> bool {
         let positions = self.positions();
         let (mut asked, mut answered) = (vec![0u32; self.cpus.len()], vec![0u32; self.cpus.len()]);
@@ -89,12 +89,12 @@ impl Looks {
     }
 }
 
-/// If a cache-line transfer takes longer than this, ns, one side was not running. The slowest pairs of multi-socket machines take a third
-/// of this.
+/// If a cache-line transfer takes longer than this many nanoseconds, one of the two CPUs was not running. The slowest
+/// pairs of multi-socket machines take a third of this time.
 const LOST_NS: f64 = 2_000.0;
 
 impl Look {
-    /// The transfer time of the pair at this index, if both sides ran.
+    /// The transfer time of the pair at this index, if both CPUs ran.
     pub fn transfer(&self, pair: usize) -> Option<f64> {
         (*self.line_ns.get(pair)?).filter(|ns| *ns > 0.0 && *ns < LOST_NS)
     }
@@ -126,7 +126,7 @@ pub struct Shape {
     pub shared_cores: Vec<SharedCore>,
     /// The share of checks in which CPUs shared a core although Linux reports separate cores.
     pub sharing: Option<Share>,
-    /// As `sharing`, but only for checks made immediately after all CPUs were busy.
+    /// Like `sharing`, but only for checks made immediately after all CPUs were busy.
     pub sharing_busy: Option<Share>,
     /// Pairs of CPUs that Linux reports as siblings but that did not slow each other down.
     pub siblings_not_confirmed: Vec<(u32, u32)>,
@@ -215,7 +215,7 @@ pub struct TwoDistances {
     pub near_ns: f64,
     /// Median latency of a load by a far CPU, ns.
     pub far_ns: f64,
-    /// The share of the loads by far CPUs.
+    /// The share of the loads that far CPUs made.
     pub far: Share,
 }
 
@@ -228,9 +228,9 @@ pub enum Topology {
     Unknown,
     /// The checks show the same domains as Linux.
     AsShown,
-    /// CPUs that are in one domain according to Linux are in several domains.
+    /// According to the checks, CPUs that Linux reports in one domain are in several domains.
     Finer,
-    /// CPUs that are in several domains according to Linux are in one domain.
+    /// According to the checks, CPUs that Linux reports in several domains are in one domain.
     Coarser,
     /// The measured domains overlap those reported by Linux, or change over time.
     Crossing,
@@ -244,10 +244,11 @@ pub struct ShapeState {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cores: Vec<CpuList>,
     /// For each boundary between two classes of distances, nearest first: the CPUs closer to each other than the boundary, one
-    /// list per domain. A boundary is omitted if a CPU moved during the check, so that the times fit no domains.
+    /// list per domain. A boundary is omitted if a CPU moved during the check, because the transfer times are then not
+    /// consistent with any domains.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub domains: Vec<Vec<CpuList>>,
-    /// CPUs far from the memory of the page used by the checks.
+    /// CPUs far from the node whose memory contains the page used by the checks.
     #[serde(skip_serializing_if = "CpuList::is_empty")]
     pub far_from_memory: CpuList,
 }

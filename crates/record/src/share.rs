@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::JsonSchema;
 
-/// A share of samples: their number, and the 95 % interval of the share of time (Wilson, 1927). The interval has a
-/// width above zero even if the count is zero.
+/// The number of samples of one kind, their share, and the 95 % interval of the share of time (Wilson, 1927). The
+/// interval has a width above zero even if the count is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Share {
@@ -13,7 +13,7 @@ pub struct Share {
     pub count: u64,
     /// The share of these samples among all decoded samples.
     pub share: f64,
-    /// The lower end of the interval; the interval covers both possibilities for undecided samples.
+    /// The lower end of the interval. The interval covers both cases: all undecided samples are of this kind, or none.
     pub low: f64,
     /// The upper end.
     pub high: f64,

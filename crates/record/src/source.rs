@@ -13,7 +13,7 @@ pub const HERE: &str = ".";
 pub struct Source {
     /// Short name: the file name without its extension, `this machine`, or the name of the reference.
     pub name: String,
-    /// Where the record is from, in full: for example, its path.
+    /// The complete source of the record, for example its path.
     pub from: String,
     /// The record.
     pub record: Record,

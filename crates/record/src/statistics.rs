@@ -1,5 +1,5 @@
-//! Statistics of the samples of one state. The result is usually the median, with an exact interval; the mean is used
-//! only for additive metrics.
+//! Statistics of the samples of one measurement. The result is usually the median, with an exact interval; the mean is
+//! used only for additive metrics.
 
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -12,7 +12,7 @@ pub const WRONG: f64 = 0.05;
 /// Factor that turns the median absolute deviation into an estimate of the standard deviation of a normal distribution.
 pub const MAD_SCALE: f64 = 1.4826;
 
-/// The summary of the samples of one state.
+/// The summary of the samples of one measurement.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -35,7 +35,7 @@ pub struct Summary {
     pub p99: Option<f64>,
     /// 99.9th percentile; requires at least 1000 samples.
     pub p999: Option<f64>,
-    /// Mean: the result of additive metrics; cyclictest and published tables also contain it.
+    /// Mean. It is the result of additive metrics, and is also contained in cyclictest's output and published tables.
     pub mean: Option<f64>,
     /// Standard deviation ÷ mean, included because published tables use it.
     pub variation: Option<f64>,
@@ -87,8 +87,8 @@ impl Summary {
     }
 }
 
-/// Whether a value is effectively unknown because its interval is wider than ±100 %. A value of 0 may be an exact
-/// count.
+/// Whether a value is effectively unknown because its interval is wider than ±100 %. A value of 0 counts as known,
+/// because it may be an exact count.
 pub fn is_unknown(figure: f64, (low, high): (f64, f64)) -> bool {
     figure != 0.0 && (high - low) / 2.0 > figure.abs()
 }

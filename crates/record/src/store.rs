@@ -27,8 +27,8 @@ pub const CEILINGS: &str = "ceilings.json";
 const MOST_LOOKED_AT: usize = 200;
 /// Maximum number of records of one machine that are read, newest first.
 const MOST_OF_A_MACHINE: usize = 30;
-/// Maximum number of files that are searched for these records. Most files are small, because they are records of a
-/// command that was measured repeatedly.
+/// Maximum number of files that are searched for these records. The limit can be high, because most files are small:
+/// they are records of a command that was measured repeatedly.
 const MOST_PASSED_OVER: usize = 1000;
 /// Maximum number of files that are read for the index when a record is written. It is small enough to avoid a
 /// noticeable delay.
@@ -51,7 +51,7 @@ pub struct Newest {
 impl Newest {
     /// A note on the choice. `own` is the directory of the user's own records.
     pub fn remark(&self, own: Option<&Path>) -> Option<Text> {
-        // In the user's own directory, the name is sufficient: every command finds it.
+        // In the user's own directory, the record's name is sufficient, because every command finds the record by its name.
         let named = |path: &Path| {
             let stem = path.file_stem().filter(|_| own.is_some() && path.parent() == own);
             stem.map_or_else(|| visible(path), |stem| visible(Path::new(stem)))
@@ -60,7 +60,7 @@ impl Newest {
         let lacks = self.entry.lacks();
         if !lacks.is_empty() {
             return Some(text!(
-                ". is {record}, a partial run (no {lacks}); run linespeed to measure everything",
+                "\".\" is {record}, a partial run (no {lacks}); run linespeed to measure everything",
                 record,
                 lacks = lacks.join(", ")
             ));
@@ -68,18 +68,18 @@ impl Newest {
         if let Some(newer) = &self.newer {
             let newer = named(&newer.path);
             let says =
-                text!(". is {record}, the newest complete run; {newer} is newer, but partial", record, newer);
+                text!("\".\" is {record}, the newest complete run; {newer} is only partial", record, newer);
             return Some(says);
         }
         let elsewhere = own.is_none_or(|own| !self.entry.path.starts_with(own));
-        elsewhere.then(|| text!(". is {record}", record))
+        elsewhere.then(|| text!("\".\" is {record}", record))
     }
 }
 
 /// The record that represents a host in any of the directories: one with its name, otherwise one with its pseudonym.
 /// Files named after other hosts are read only if no other file belongs to this host.
 pub fn newest(folders: &[PathBuf], names: &[String]) -> Option<Newest> {
-    // A redacted record is the last choice, because its facts differ from those of all other records.
+    // A redacted record is chosen last, because its facts differ from those of all other records.
     names.iter().find_map(|name| newest_named(folders, std::slice::from_ref(name), &own_names(names)))
 }
 
@@ -109,8 +109,8 @@ fn newest_of(files: Vec<PathBuf>, names: &[String]) -> Option<Newest> {
     partial.map(|entry| Newest { entry, newer: None })
 }
 
-/// The `wanted` records of the host with this name and these pseudonyms in the directories, newest first by file name; all of them are
-/// renamed to the host's name. Files that are not records or belong to another machine are left out.
+/// The `wanted` records of the host with this name and these pseudonyms in the directories, newest first by file name. In all of them,
+/// the host name is that of `machine`. Files that are not records, or that belong to another machine, are left out.
 pub fn of_machine<'a, W: FnMut(&Entry) -> bool>(
     folders: &[PathBuf],
     machine: &'a Machine,
@@ -118,7 +118,7 @@ pub fn of_machine<'a, W: FnMut(&Entry) -> bool>(
     mut wanted: W,
 ) -> impl Iterator<Item = (PathBuf, Record)> + use<'a, W> {
     let (mut files, _) = of_host(folders, &names);
-    // Files with user-chosen names come last, because these names contain no time.
+    // Files with user-chosen names are moved from the front to the end, because these names contain no time.
     let own = files.iter().take_while(|path| host_of(&stem(path)).is_none()).count();
     files.rotate_left(own);
     let records = files.into_iter().take(MOST_PASSED_OVER).filter_map(move |path| {
@@ -139,7 +139,7 @@ pub fn of_host(folders: &[PathBuf], names: &[String]) -> (Vec<PathBuf>, usize) {
     let files = list_names(folders);
     let all = files.len();
     let mut own: Vec<PathBuf> = files.into_iter().filter(|path| may_be_of(path, &own)).collect();
-    // The file names of a host end in the time, so they sort by age; files with user-chosen names are read first.
+    // The file names of a host end in the time, so they sort by age; files with user-chosen names come first.
     own.sort_by_cached_key(|path| {
         let name = stem(path);
         let host = host_of(&name).map(str::len);
@@ -150,8 +150,8 @@ pub fn of_host(folders: &[PathBuf], names: &[String]) -> (Vec<PathBuf>, usize) {
     (own, others)
 }
 
-/// The host part of the file names of a host's records, for each of its names; if it has pseudonyms, also that of
-/// redacted files.
+/// For each name of a host: the host part of the file names of its records. If the host has pseudonyms, the host part of
+/// redacted files is included.
 fn own_names(names: &[String]) -> Vec<String> {
     let redacted = names.get(1).map(|_| REDACTED.to_owned());
     let begin = |host: &String| {

@@ -286,7 +286,7 @@ impl From<&str> for Text {
 /// need one: `text!("siblings-off", "SMT is off on {cpus}", cpus = list)`, or from a separately declared template,
 /// which program code can test for: `text!(SIBLINGS_OFF, cpus = list)`. If the call contains the text, a placeholder
 /// without a value or a value without a placeholder is a compile-time error. A placeholder without an explicit value
-/// uses the variable of the same name: `text!("SMT is off on {cpus}")`; for a separately declared template, a bare name
+/// uses the variable of the same name: `text!("SMT is off on {cpus}")`. For a separately declared template, a bare name
 /// does the same: `text!(SIBLINGS_OFF, cpus)`.
 #[macro_export]
 macro_rules! text {

@@ -15,8 +15,8 @@ use crate::text::Text;
 pub struct Turns {
     /// The commands, in the user's order; the others are compared with the first.
     pub commands: Vec<CommandInTurn>,
-    /// The difference that noise alone causes, as a share, determined by comparing consecutive runs of the same
-    /// command. Absent if there are too few runs.
+    /// The difference that noise alone causes, as a share of the run time. It is determined by comparing consecutive
+    /// runs of the same command. Absent if there are too few runs.
     pub floor: Option<f64>,
     /// The noise in words.
     pub floor_says: Option<Text>,

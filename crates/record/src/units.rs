@@ -1,5 +1,5 @@
-//! Formats values for display: `3.42 GHz`, `98.4 ns`, `2 MiB`, `21.3 GB/s`; and parses sizes and durations as typed by
-//! users: `64M`, `64MiB`, `5s`, `2m`.
+//! Formats values for display (`3.42 GHz`, `98.4 ns`, `2 MiB`, `21.3 GB/s`), and parses sizes and durations as typed by
+//! users (`64M`, `64MiB`, `5s`, `2m`).
 
 /// A value with its unit, with three significant digits and a suitable prefix.
 ///
@@ -68,7 +68,7 @@ pub fn digits_within(value: f64, interval: Option<(f64, f64)>) -> usize {
     if (low..=high).contains(&((value * scale).round() / scale)) { digits } else { DIGITS }
 }
 
-/// Like [`digits_within`], for a lost share; two digits if there is no interval.
+/// Like [`digits_within`], but for a lost share of speed; two digits if there is no interval.
 pub fn digits_of_share(share: f64, (low, high): (f64, f64)) -> usize {
     if high > low { digits_within(share, Some((low, high))) } else { 2 }
 }

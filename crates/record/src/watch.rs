@@ -116,7 +116,7 @@ impl Watch {
         merge::add_threads(&mut self.threads, &interval.threads, MOST_SUMMED);
         let mut interval = interval.clone();
         interval.processes.truncate(MOST_OF_A_MOMENT);
-        // The sums over the recording include these threads; a moment does not need the states of single threads.
+        // The sums over the entire recording include these threads, so a moment need not contain the states of single threads.
         interval.threads.clear();
         let said = bound.map(|bound| Said { at, seconds: interval.seconds, says: bound.says.clone() });
         self.take(Moment { at, intervals: 1, verdicts, said, interval });

@@ -3,7 +3,7 @@
 
 use unicode_width::UnicodeWidthChar;
 
-/// The text with all other characters replaced: by one ASCII character per column, or by two if one would be ambiguous.
+/// The text with every non-ASCII character replaced by one ASCII character per column, or by two if one would be ambiguous.
 pub fn to_ascii(text: &str) -> String {
     let columns = |c: char| c.width().unwrap_or(1);
     two_signs(text)
@@ -12,8 +12,8 @@ pub fn to_ascii(text: &str) -> String {
         .collect()
 }
 
-/// Replaces only the characters that need two ASCII characters, before the layout: `±` becomes `+-`, because `~` would
-/// read as "about".
+/// Replaces only the characters that need two ASCII characters, before the layout. `±` becomes `+-`, because `~` would
+/// be understood as "about".
 pub(crate) fn two_signs(text: &str) -> String {
     text.replace('±', "+-")
 }

@@ -1,5 +1,5 @@
-//! Comma-separated values (RFC 4180): one line per result; for a comparison, one line per result and record; for a recording, one line per
-//! moment; for a history, one line per record.
+//! Comma-separated values (RFC 4180). A record has one line per result, a comparison one line per result and record, a
+//! recording one line per moment, and a history one line per record.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -23,7 +23,7 @@ fn items<T>(fields: &[Field<T>], all: impl IntoIterator<Item = T>) -> String {
     table(&lines)
 }
 
-/// A result in a comparison: whether it is from the summary, its row, and the index of its record.
+/// A result in a comparison: whether it is part of the summary, its row, and the index of its record.
 struct Compared<'a> {
     of: &'a Comparison,
     kind: &'static str,
@@ -188,8 +188,8 @@ pub fn fleet(fleet: &Fleet) -> String {
     items(&fields, cells)
 }
 
-/// A machine's history in the format of Apache Otava, oldest first: one row per record with its time, an attribute that names the record, and one
-/// column per result; missing results are empty.
+/// A machine's history in the format of Apache Otava, oldest first. The row of a record contains its time, an attribute
+/// that names the record, and one column per result. Missing results are empty.
 pub fn history(of: &History) -> String {
     let mut taken = HashSet::new();
     let names: Vec<String> = of.lines.iter().map(|line| name_column(line, &mut taken)).collect();

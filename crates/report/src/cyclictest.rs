@@ -1,9 +1,9 @@
 //! Wake-up latencies in cyclictest's own formats, so that scripts for cyclictest's output work.
 //!
 //! One line per thread, in microseconds:
-//! `T:%2d (%5d) P:%2d I:%ld C:%7lu Min:%7ld Act:%5ld Avg:%5ld Max:%8ld`, and its histogram: `# Histogram`, one row per
-//! microsecond with `%06d` and a `%06lu` for each thread, then totals, minima, averages, maxima and overflows
-//! (rt-tests, src/cyclictest/cyclictest.c, `print_stat` and `print_hist`).
+//! `T:%2d (%5d) P:%2d I:%ld C:%7lu Min:%7ld Act:%5ld Avg:%5ld Max:%8ld`. The histogram begins with `# Histogram`. It
+//! has one row per microsecond: the latency as `%06d`, then a count as `%06lu` for each thread. Below the rows are totals,
+//! minima, averages, maxima and overflows (rt-tests, src/cyclictest/cyclictest.c, `print_stat` and `print_hist`).
 
 use record::{Label, Measurement, Record, detail, metrics};
 

@@ -14,7 +14,7 @@ use crate::contents::gate::reason;
 pub fn report(gate: &Gate, suite: impl Fn(usize) -> String) -> String {
     let subjects: BTreeSet<usize> = gate.held.iter().map(|held| held.subject).collect();
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    // Writing into a string does not fail.
+    // Writing to a string cannot fail.
     let _ = writeln!(xml, "<testsuites name=\"linespeed\"{}>", counts(gate, &gate.held));
     for subject in subjects {
         let held: Vec<Held> = gate.held.iter().filter(|held| held.subject == subject).cloned().collect();

@@ -1,5 +1,5 @@
-//! Pieces of a line with their tone. Their text is made safe here, so that no unsafe string from a machine can reach a
-//! terminal.
+//! Pieces of a line, each with its tone. The text of a piece is made safe here, so that no unsafe string from a machine
+//! can reach a terminal.
 
 use crate::text::clean;
 

@@ -1,10 +1,11 @@
-//! The counts of a command in the format of `perf stat`, so that scripts for perf's output work: the human-readable layout, and the
-//! layout for programs (`-x`).
+//! The counts of a command in the format of `perf stat`, so that scripts for perf's output work. There is a
+//! human-readable layout and a layout for programs (`-x`).
 //!
-//! From tools/perf/util/stat-display.c: a value in 18 columns (milliseconds with two decimals and the unit), the event in 32 columns, then
-//! `#` and the metric; `<not supported>` and `<not counted>` are right-aligned in 18 columns; `( +-  x% )`, printed for several runs, is
-//! the standard error of the mean; `(83.33%)` is the share of time in which the event was counted. With `-x`: value, unit, event, deviation
-//! of several runs, counted time in ns, the counted share of the time in percent, metric, unit of the metric.
+//! The layout is that of tools/perf/util/stat-display.c. A line consists of a value in 18 columns (times in
+//! milliseconds, with two decimals and the unit), the event in 32 columns, then `#` and the metric. `<not supported>` and `<not counted>`
+//! are right-aligned in 18 columns. `( +-  x% )` is the standard error of the mean, and is printed for several runs.
+//! `(83.33%)` is the share of time in which the event was counted. The fields of `-x` are value, unit, event, deviation
+//! of several runs, counted time in ns, the counted share of the time in percent, metric, and unit of the metric.
 
 use record::metrics::USUAL_EVENTS;
 use record::{Coverage, Label, Measurement, Record, detail};

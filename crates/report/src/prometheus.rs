@@ -49,7 +49,8 @@ impl Exposition {
         self.explain(name, help(name), Vec::<(&str, String)>::new(), value);
     }
 
-    /// Adds a value of a metric with its labels. Values that are not numbers are omitted; if labels occur twice, the first value is used.
+    /// Adds a value of a metric with its labels. A value that is not a number is omitted. If the same labels occur
+    /// twice, the first value is used.
     fn explain<Label: ToString>(
         &mut self,
         name: &str,

@@ -1,4 +1,4 @@
-//! Tracks which results of a record a report has already shown, so that it omits none.
+//! Tracks which results of a record have already been shown in a report, so that the report omits none.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -27,7 +27,7 @@ impl Shown {
     }
 }
 
-/// Prints only the number of results, because their addresses differ in every run and could be mistaken for results.
+/// Prints only the number of results, because their addresses differ in every run and could be mistaken for values.
 impl fmt::Debug for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Shown({} figures)", self.0.len())

@@ -1,4 +1,4 @@
-//! A table of a report: its title, columns and rows; the terminal and the page lay it out.
+//! A table of a report, with its title, columns and rows. Separate code lays it out for the terminal and for the page.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,8 @@ pub enum Weight {
     Better,
 }
 
-/// A column of a table of items: its heading, with the marks of [`Table::new`], and the function that returns its value for an item.
+/// A column of a table of items: its heading, which may begin with the marks described at [`Table::new`], and the function that returns its
+/// value for an item.
 pub type Field<T> = (&'static str, fn(&T) -> String);
 
 /// A table.
@@ -47,15 +48,15 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// The rows, each with one cell per column.
     pub rows: Vec<Vec<String>>,
-    /// Notes on single rows, below the table, numbered from 1.
+    /// Notes on individual rows. The notes are shown below the table and numbered from 1.
     pub notes: Vec<String>,
-    /// Notes on the whole table, below it.
+    /// Notes on the entire table. They are shown below the table.
     pub remarks: Vec<String>,
     /// How each row is highlighted; rows beyond the end of this list are plain.
     pub weights: Vec<Weight>,
     /// The results that the table shows or counts in a remark.
     pub(crate) shown: Shown,
-    /// The notes that each row refers to, by their number from 0.
+    /// For each row, the indexes of its notes in `notes`.
     references: Vec<Vec<usize>>,
     /// The meaning of the mark after a result; by default [`MARKED`].
     marked_because: Option<String>,
@@ -111,7 +112,7 @@ impl Table {
         }
     }
 
-    /// The first `most` items of `all`; if there are more, a remark shows the total.
+    /// The first `most` items of `all`; if there are more, a remark shows the total number.
     pub fn first<T>(&mut self, mut all: Vec<T>, most: usize) -> Vec<T> {
         if all.len() > most {
             self.note(&format!("the first {most} of {}; the record contains all", all.len()));
@@ -137,12 +138,12 @@ impl Table {
         }
     }
 
-    /// Sets the reason why results are unreliable, if it is not the width of their interval.
+    /// Sets the reason why results are unreliable, if the reason is not the width of their intervals.
     pub fn explain_mark(&mut self, why: impl std::fmt::Display) {
         self.marked_because = Some(format!("{}: {why}", MARK.trim_start()));
     }
 
-    /// Highlights the next row as a loss or, with `false`, as a gain.
+    /// Highlights the next row as a loss (`true`) or as a gain (`false`).
     pub fn weigh_row(&mut self, is_loss: Option<bool>) {
         self.weights.resize(self.rows.len(), Weight::Plain);
         let weight = |is_loss| if is_loss { Weight::Worse } else { Weight::Better };
@@ -185,7 +186,7 @@ impl Table {
         self
     }
 
-    /// The finished table without notes and their numbers; the explanation of the mark is kept.
+    /// The finished table without notes and note numbers. The explanation of the mark is kept.
     pub fn without_notes(mut self) -> Self {
         self.references.clear();
         let mut finished = self.finished();
@@ -225,7 +226,7 @@ impl Table {
         }
     }
 
-    /// Adds a note on the whole table below it, unless the table already has this note.
+    /// Adds a note on the entire table, to be shown below the table, unless the table already has this note.
     pub fn note(&mut self, text: &str) {
         self.remarks.extend((!self.remarks.iter().any(|remark| remark == text)).then(|| text.to_owned()));
     }

@@ -19,8 +19,8 @@ fn unprintable(c: char) -> bool {
             | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// The text with everything that could affect a terminal or reorder a line made visible: an escape character becomes the four characters `\x1b`.
-/// Tabs and line ends become spaces, and excessively long text is truncated.
+/// The text, in which everything that could affect a terminal or reorder a line is made visible: an escape character becomes the four
+/// characters `\x1b`. Tabs and line ends become spaces, and excessively long text is truncated.
 pub(crate) fn clean(text: &str) -> String {
     if text.len() <= LONGEST && is_plain(text) {
         return text.to_owned();
@@ -54,7 +54,8 @@ fn push_safe(safe: &mut String, c: char) {
     }
 }
 
-/// Whether a text consists only of printable ASCII, as most do: each character takes one column and has no other effect.
+/// Whether a text consists only of printable ASCII characters, as most texts do. Each of these characters takes one column and has no other
+/// effect.
 fn is_plain(text: &str) -> bool {
     text.bytes().fold(true, |plain, b| plain & (0x20..0x7f).contains(&b))
 }
@@ -88,8 +89,8 @@ pub fn cut(text: &str, columns: usize) -> String {
     kept
 }
 
-/// As many whole words of the text as fit into `columns`, with `…` if truncated: half a number would be a different number, and a value
-/// needs its unit. If no word fits, the text is truncated anywhere.
+/// As many whole words of the text as fit into `columns`, with `…` if truncated. Words are kept whole because half a number would be a
+/// different number, and because a value needs its unit. If no word fits, the text is truncated anywhere.
 pub(crate) fn cut_words(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -107,8 +108,8 @@ pub(crate) fn cut_words(text: &str, columns: usize) -> String {
     }
 }
 
-/// As much of the text as fits into `most` lines of `columns`. A truncated list ends after a complete item, with the number of the others;
-/// other truncated text ends after a complete word, with `…`.
+/// As much of the text as fits into `most` lines of `columns`. A truncated list ends after a complete item, with the number of omitted
+/// items; other truncated text ends after a complete word, with `…`.
 pub(crate) fn shorten(text: &str, columns: usize, most: usize) -> String {
     let lines = wrap(text, columns);
     let counted = [';', ','].into_iter().flat_map(|sign| {
@@ -132,7 +133,7 @@ pub(crate) fn shorten(text: &str, columns: usize, most: usize) -> String {
     }
 }
 
-/// The positions at which the items of a list end, given the sign that separates items outside of brackets.
+/// The positions at which the items of a list end. `sign` separates the items; it is ignored inside brackets.
 fn item_ends(text: &str, sign: char) -> Vec<usize> {
     let mut depth = 0;
     let ends = text.char_indices().filter(|(at, c)| {
@@ -242,7 +243,7 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
         }
         let mut rest = word.as_str();
         while width(rest) > columns {
-            // Any character fits into two columns; if one reports more, it is accepted, to avoid an endless loop.
+            // A character that is wider than `columns` gets a line of its own, so that the loop ends.
             let fits = beginning(rest, columns);
             let after = |signs: &[char]| fits.rfind(signs).map(|at| at + 1).filter(|at| *at > fits.len() / 2);
             let end = after(&[',', '/', '|']).or_else(|| after(&['-', '_', '='])).unwrap_or(fits.len());

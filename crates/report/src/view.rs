@@ -16,7 +16,7 @@ pub use crate::text::{capitalized, cut, width};
 /// An output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// JSON for programs: the record of a run.
+    /// JSON for programs; for a run, this is the record.
     Json,
     /// Comma-separated results.
     Csv,
@@ -27,7 +27,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// The name of the format, for the error about results that do not support it.
+    /// The name of the format, for the error message if a result does not support it.
     pub fn word(self) -> &'static str {
         match self {
             Form::Json => "JSON",
@@ -54,7 +54,7 @@ type Make<'a> = Option<Box<dyn Fn() -> io::Result<String> + 'a>>;
 /// The output of a command, in each of its formats.
 pub struct View<'a> {
     draw: Box<dyn Fn(&mut Screen) + 'a>,
-    /// Whether the report is in a format requested by name, such as cyclictest's lines.
+    /// Whether the report is in a format requested by name, such as cyclictest's output format.
     asked_for: bool,
     json: Make<'a>,
     csv: Make<'a>,
@@ -63,7 +63,7 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// A result with a report, drawn by `draw`.
+    /// A result whose report is drawn by `draw`.
     pub fn new(draw: impl Fn(&mut Screen) + 'a) -> Self {
         let draw = Box::new(draw);
         Self { draw, asked_for: false, json: None, csv: None, page: None, prometheus: None }

@@ -97,7 +97,7 @@ impl Archive {
     }
 }
 
-/// Mount points for file systems, and the directories for included files.
+/// The mount points for file systems, and the directories that will contain included files.
 const FOLDERS: [&str; 6] = ["dev", "proc", "sys", "tmp", "bin", "root"];
 
 /// A machine's initial file system: the program as `/init`, its mount points and `/dev/console`. More entries may be

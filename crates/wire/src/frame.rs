@@ -7,7 +7,7 @@ const MAGIC: [u8; 4] = [0xff, b'L', b'S', b'1'];
 const HEAD: usize = 4 + 1 + 4 + 4;
 /// Length of the checksum after the payload.
 const TAIL: usize = 4;
-/// Maximum bytes per frame: if a length is corrupt, at most this much of the stream is lost.
+/// Maximum payload of a frame in bytes. If a length is corrupt, at most this much of the stream is lost.
 pub const LARGEST: usize = 4096;
 
 /// The contents of a frame.
@@ -87,7 +87,7 @@ impl Reader {
         while at < self.pending.len() {
             match read(&self.pending[at..]) {
                 Read::Frame(frame, used) => {
-                    // A number below the expected one belongs to a frame of another stream, so it does not indicate a loss.
+                    // A frame whose number is below the expected one belongs to another stream, so no frame was lost.
                     self.lost = self.lost.saturating_add(frame.number.saturating_sub(self.expected));
                     self.expected = frame.number.wrapping_add(1);
                     frames.push(frame);
@@ -119,7 +119,7 @@ impl Reader {
 
 enum Read {
     Frame(Frame, usize),
-    /// More bytes are needed: these may be the beginning of a frame.
+    /// The bytes may be the beginning of a frame; more bytes are needed.
     More,
     /// The first byte belongs to no frame.
     Noise,

@@ -15,5 +15,5 @@ pub use orders::Orders;
 /// The path of the program's record in the virtual machine.
 pub const RECORD: &str = "/record.json";
 
-/// Passed instead of linespeed's arguments: the machine then counts primes, as requested by the host over the serial port.
+/// If this is passed instead of linespeed's arguments, the machine counts primes, as requested by the host over the serial port.
 pub const COUNT: &str = "count-primes";

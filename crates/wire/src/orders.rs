@@ -68,8 +68,8 @@ impl Orders {
     }
 }
 
-/// Encodes an argument: every character that would affect the kernel's parser or the comma separator becomes `%XX`; an
-/// empty argument becomes `%`.
+/// Encodes an argument. Every character that the kernel's parser would interpret, and the comma, which separates arguments, becomes `%XX`;
+/// an empty argument becomes `%`.
 fn encode(text: &str) -> String {
     if text.is_empty() {
         return "%".to_owned();

@@ -51,7 +51,7 @@ pub(super) struct Convoy {
     pub(super) active: f64,
     /// Share of the process's CPU time that is spent in the kernel.
     pub(super) kernel: f64,
-    /// Whether the waits are for a mutex, as far as known.
+    /// Whether at least half of the waits are known to be for a mutex.
     pub(super) in_mutex: bool,
 }
 

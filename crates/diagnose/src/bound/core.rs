@@ -58,7 +58,7 @@ pub(super) fn latency(facts: &Facts) -> Option<Cause> {
         .latency_ns
         .filter(|value| *value > 0.0)
         .map(|ns| misses.value() * ns / 1e9 / facts.cpu().max(1e-9));
-    // Loads overlap, so misses times latency is an upper limit; the core's own count is exact.
+    // Both values are upper limits: loads overlap, and back-end stalls include waits for execution units.
     let share = match (back_end.map(Measurement::value), modelled) {
         (Some(share), Some(modelled)) => share.min(modelled),
         (Some(share), None) => share,

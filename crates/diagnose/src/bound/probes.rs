@@ -11,7 +11,7 @@ use super::{Cause, Facts, detail, sampled, verdict};
 /// Minimum slowdown that matters: a program that needs the removed resource slows down by more than the difference between two runs.
 const SLOWER: f64 = 1.05;
 const FASTER: f64 = 0.95;
-/// Threads slow each other down if the command needs less than this share of its CPU time when it has fewer CPUs.
+/// Threads slow each other down if, on fewer CPUs, the command needs less than this share of the CPU time that it needs on all CPUs.
 const MUCH_FASTER: f64 = 0.8;
 /// Minimum share assigned to a cause that an experiment shows (at least 5 % slower), because experiments take precedence over observations.
 const LEAST_SHOWN: f64 = 0.65;
@@ -155,7 +155,7 @@ fn describe(facts: &Facts) -> Text {
         .iter()
         .map(|probe| text!("{kind} {ratio}", kind = name(probe.kind), ratio = Value::Factor(probe.ratio)))
         .collect();
-    text!("alternating with plain runs: {probes}", probes)
+    text!("probes, alternating with unmodified runs: {probes}", probes)
 }
 
 #[cfg(test)]

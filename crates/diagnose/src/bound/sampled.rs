@@ -27,11 +27,11 @@ pub(super) fn enough(facts: &Facts) -> Option<Sampled> {
     facts.time.detail.get(place::SAMPLED).filter(|sampled: &Sampled| sampled.decoded() >= ENOUGH)
 }
 
-/// Adds the samples' evidence to other causes; `user` is the share of the time that they cover.
+/// Adds the samples' evidence to other causes; `user` is the share of the time that the samples cover.
 pub(super) fn add(causes: &mut Vec<Cause>, facts: &Facts, user: f64) {
     let Some(sampled) = enough(facts) else { return };
-    // For memory, counters, experiments and the probe take precedence over samples: issue slots that are not stalled do not wait for
-    // memory.
+    // For memory, counters, experiments and the probe take precedence over samples. The share of stalled issue slots limits the share of
+    // memory, because slots that are not stalled do not wait for memory.
     let stalled = facts.share("backend-bound").map_or(1.0, Measurement::value);
     let of_memory = |cause: &Cause| [BoundBy::MemoryLatency, BoundBy::MemoryBandwidth].contains(&cause.by);
     let known = causes.iter().any(|cause| of_memory(cause) && cause.share >= FIRST);
@@ -109,7 +109,7 @@ fn memory(sampled: &Sampled, facts: &Facts, user: f64) -> Option<Cause> {
     // A working set cannot exceed the process's peak memory.
     let most = facts.time.detail.get(place::MAX_RSS_BYTES).map_or(f64::INFINITY, |bytes| bytes as f64);
     let bytes = sampled.working_set.filter(|bytes| bytes.is_finite()).unwrap_or(0.0).min(most);
-    // Evicted lines also cost a memory access, even if the working set is small.
+    // Even small working sets are reported, because their lines cost a memory access if other data has evicted them.
     let size = (bytes >= LEAST_BYTES)
         .then(|| text!(", about {bytes}", bytes = Value::Figure(first_digit(bytes), "B")));
     let time = sampled

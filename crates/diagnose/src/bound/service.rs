@@ -10,7 +10,7 @@ use super::sampled::ENOUGH;
 use super::{advice, verdict};
 use crate::record_index::RecordIndex;
 
-/// The bottleneck of processes, from results like those of a command and the activity of the whole machine.
+/// The bottleneck of processes, from the activity of the whole machine and from results of the same form as a command's.
 pub fn watched_service(seen: Vec<Measurement>, interval: &Interval, reference: &Reference) -> Option<Bound> {
     let mut record = Record::new("", String::new(), Vec::new());
     let sampled = interval.service.as_ref().and_then(|service| service.sampled.as_ref());

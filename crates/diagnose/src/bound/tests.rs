@@ -477,7 +477,7 @@ fn a_ping_pong_names_its_switches_and_its_waiting_comes_after_its_work() {
     let bound = bound(&record).unwrap();
     let said: Vec<_> = bound.says.sentences().iter().filter_map(Text::code).collect();
     assert!(bound.by == BoundBy::Kernel && said.starts_with(&codes), "{}", bound.says);
-    insta::assert_snapshot!(bound.says, @"92.9 % of CPU time was in the kernel. It made 73,364 context switches per second, waiting for pipes. Besides: Blocked 27.0 % of the time, waiting for another process through a pipe.");
+    insta::assert_snapshot!(bound.says, @"92.9 % of CPU time was in the kernel. It made 73,364 context switches per second, waiting for pipes. In addition: Blocked 27.0 % of the time, waiting for another process through a pipe.");
 }
 
 #[test]

@@ -34,8 +34,8 @@ fn describe_idle(facts: &Facts, idle: f64) -> Text {
 /// If memory accounts for less than this share of the user time, even at the upper bound, faster memory does not help.
 const LITTLE_MEMORY: f64 = 0.1;
 
-/// Processes count as short-lived if there are, on average, at most this many samples per new thread. The next constant is the minimum
-/// number of threads.
+/// Processes count as short-lived if samples found at least [`FEW_THREADS`] threads and there are, on average, at most this many samples
+/// per new thread.
 const EACH_NEW: f64 = 4.0;
 const FEW_THREADS: u64 = 3;
 
@@ -85,13 +85,13 @@ pub(super) fn one_thread(facts: &Facts) -> Option<Cause> {
             (text!(verdict("one-at-a-time"), cpus, idle), "same-time", seen)
         }
     };
-    // The unused share of the CPU time that the command's CPUs could have provided during the run.
+    // The share of its CPUs' time that the command left unused while one of its threads ran.
     let share = ((facts.cpus - 1.0) / facts.cpus * facts.used()).min(MOST_EXPLAINED);
     Some(Cause::new(BoundBy::OneThread, share, says, advice).cite(figures, ON_CPU))
 }
 
 pub(super) fn lock(facts: &Facts) -> Option<Cause> {
-    // Threads may also wait for a thread that works in the kernel, for example until it has started or ended.
+    // Threads may also wait for another thread's work in the kernel, for example until that thread has started or exited.
     let of_locks = super::time::of_locks(facts);
     let convoy =
         Convoy::of(facts).filter(|convoy| convoy.in_mutex || convoy.kernel < 0.5 || of_locks >= FIRST)?;

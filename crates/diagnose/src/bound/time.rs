@@ -29,7 +29,7 @@ pub(super) fn stolen(facts: &Facts) -> Option<Cause> {
     let share = stolen / asked.max(1e-9);
     let says = text!(verdict("stolen"), share = Value::Share(share));
     let (taken, asked) = (Value::Figure(stolen, "s"), Value::Figure(asked, "s"));
-    let seen = text!("steal time {taken} of {asked} requested CPU time");
+    let seen = text!("steal time: {taken} of {asked} of requested CPU time");
     // Steal time is counted in ticks of 10 ms; a few ticks may be chance.
     let share = if stolen >= 0.05 { share } else { 0.0 };
     Some(Cause::new(BoundBy::Stolen, share, says, "stolen").cite(seen, detail("around")))
@@ -88,7 +88,7 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     let runnable = facts.without_a_cpu();
     let share = runnable / (runnable + facts.cpu()).max(1e-9);
     let others = used_by_others(facts);
-    // Other processes used at most the CPU time that the command did not use, so any further wait was for the command's own threads.
+    // Other processes can have used only the CPUs that the command left free, so any further wait was for the command's own threads.
     let left = (facts.cpus - facts.used()).max(0.0);
     let taken = others.map_or(left, |others| others.min(left));
     // If other processes used more CPUs than the command, they are the main cause, regardless of the command's number of threads.
@@ -133,14 +133,15 @@ const NAMED: f64 = 0.1;
 
 /// Minimum number of kernel samples for a conclusion.
 const ENOUGH: u64 = 30;
-/// A kind of work is mentioned above this share. The second limit is for kinds of work that cause other kernel work.
+/// A kind of kernel work is reported as the main one above this share of kernel time. The second limit applies to kinds that cause other
+/// kernel work.
 const MOSTLY: f64 = 0.4;
 const BRINGS: f64 = 0.2;
 
 /// The description of a kind of work, and the advice.
 fn of_kind(kind: &BoundKind) -> Vec<Text> {
     let key = word(kind);
-    // Kinds that only other versions of linespeed record have no description here.
+    // Kinds recorded only by other versions of linespeed have no description here.
     let (key, name) = match key.strip_prefix("syscall-") {
         Some(name) => ("system-call", name.to_owned()),
         None => (key.as_str(), String::new()),

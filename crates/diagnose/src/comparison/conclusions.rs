@@ -66,7 +66,7 @@ fn every_count_of_a_program_has_a_row_and_what_missed_is_a_share() {
             row("branch-misses of all branches, a.exe", 0.5, 2.0),
         ]
     );
-    // Fewer context switches do not imply higher speed, but fewer misses do.
+    // A lower miss rate counts as better; lower counts do not.
     let better: Vec<bool> = said.rows.iter().map(|row| row.better.is_some()).collect();
     assert_eq!(better, [false, false, false, false, false, true]);
 }
@@ -259,8 +259,8 @@ fn what_was_run_as_advised_is_named_and_not_advised_again() {
         commands.as_deref(),
         Some("linespeed scale --recipe openssl-speed --set algorithm=aes-256-gcm")
     );
-    // If the records share no result, a newer record with any shared result is suggested, but not because of results that the current
-    // record already has.
+    // If the records share no result, a newer record is suggested that shares any result with the other record. Results that the current
+    // record already has are no reason to suggest a newer record.
     let says = suggest_newer(&sides, 0, &newer, |sides| sides[0].name == "here-3").unwrap();
     assert_eq!(command(&says).as_deref(), Some("linespeed compare here-3 reference:xeon"));
     let own = with(&["sysbench cpu --cpu-max-prime=50000"]);

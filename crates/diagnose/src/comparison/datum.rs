@@ -42,7 +42,7 @@ pub(crate) struct Datum {
     pub settings: Option<String>,
     /// The command; results of different commands are not comparable.
     pub command: Option<String>,
-    /// Where the working set is located, if the measured resource depends on its location.
+    /// The location of the working set, if it determines which resource was measured.
     pub size: Option<Size>,
     /// Whether the result was calculated from a program's declared work and its time, rather than counted.
     pub declared: bool,
@@ -105,7 +105,7 @@ impl Datum {
         }
     }
 
-    /// The mean of additive values, such as shares of time, over several places; its interval is the mean of theirs. `None`
+    /// The mean of additive values, such as shares of time, over several places, with the mean of their intervals as its interval. `None`
     /// without any value.
     pub(crate) fn mean_of(all: &[&Measurement]) -> Option<Self> {
         let mut datum = Self::from_several(all, "CPUs")?;
@@ -120,13 +120,14 @@ impl Datum {
             let end = |of: fn(&(f64, f64)) -> f64| own.iter().map(of).sum::<f64>() / own.len() as f64;
             (end(|interval| interval.0), end(|interval| interval.1))
         });
-        // Differences between places are not noise in the mean.
+        // Differences between places do not make the mean uncertain.
         datum.samples = Vec::new();
         datum.from = locate_all(all);
         Some(datum)
     }
 
-    /// Summarizes measurements of one quantity at several places; `over` is the kind of place: `CPUs`. `None` if empty.
+    /// Summarizes measurements of one quantity at several places. `over` is the kind of place, such as `CPUs`. `None` if there are no
+    /// measurements.
     pub(crate) fn from_several(all: &[&Measurement], over: &str) -> Option<Self> {
         let (first, rest) = all.split_first()?;
         let mut datum = Self::from_measurement(first);

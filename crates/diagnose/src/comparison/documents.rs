@@ -85,7 +85,7 @@ fn four_cloud_servers_stand_in_the_order_of_their_wake_ups() {
     let order = said.orders.iter().find(|order| order.metric == "wakeup.average").unwrap();
     let names: Vec<&str> = order.ranks.iter().map(|rank| said.subjects[rank.subject].name.as_str()).collect();
     assert_eq!(names, ["1", "3", "4", "2"]);
-    // Cache sizes decrease in the order of the results, except for servers 2 and 4.
+    // Cache sizes decrease from the best result to the worst, except for servers 2 and 4.
     let caches = &order.says.sentences()[0];
     assert_eq!(caches.code(), Some("comparison-order-contradicted"));
     assert_eq!(word(caches, "fact"), "last-level cache");
@@ -129,8 +129,8 @@ fn bigger_caches_do_not_explain_the_slower_server_and_neighbours_are_not_shown()
     assert_eq!(claim.support, Support::Supported);
 }
 
-/// A load generator: CPUs, packages, its clock, the time per element of lmbench's copy on the local node and on other nodes, and the memory
-/// speed in MT/s.
+/// A machine used as a load generator: its CPUs, packages and clock, the time per element of lmbench's copy on the local node and on other
+/// nodes, and the memory speed in MT/s.
 pub(super) fn generator(cpus: u32, packages: u32, mhz: u64, (own, other): (f64, f64), mt_s: u32) -> Record {
     let mut record = empty();
     let machine = &mut record.machine;
@@ -181,7 +181,7 @@ fn of_more_cores_that_do_no_more_it_is_said_what_holds_them_back_and_what_to_exp
         let limits: Vec<&str> =
             why.causes.iter().filter(|cause| !cause.despite).map(|cause| cause.code.as_str()).collect();
         assert_eq!(limits, ["comparison-cause-time-per-element", "comparison-cause-devices"]);
-        // Three quarters of accesses are remote at 1.85/1.2, compared with half at 1.4/1.1.
+        // Three quarters of accesses are remote, at 1.85/1.2 times the local latency, compared with half, at 1.4/1.1 times.
         let shares = why.causes[0].says.to_string();
         assert!(
             shares.contains("75.0 %") && shares.contains("1.54×") && shares.contains("50.0 %"),
@@ -190,7 +190,8 @@ fn of_more_cores_that_do_no_more_it_is_said_what_holds_them_back_and_what_to_exp
         let devices = said.what_if.iter().find(|what| what.setting.is(&DEVICES)).unwrap();
         assert_eq!(devices.says.code(), Some(RATED.code));
         assert_eq!(word(&devices.says, "rated"), "2933 MT/s");
-        // 196/72 × 1.25/1.2; with the full clock and the other machine's local memory: 196/72 × 2.5/2.2 × 1.25/1.1.
+        // The least gain is 196/72 × 1.25/1.2. The largest, with the full clock and the other machine's local memory, is 196/72 × 2.5/2.2 ×
+        // 1.25/1.1.
         let whole = &said.what_if.iter().find(|what| what.together).unwrap().says;
         assert!((number(whole, "least") - 196.0 / 72.0 * 1.25 / 1.2).abs() < 1e-9, "{whole}");
         assert!((number(whole, "most") - 196.0 / 72.0 * 2.5 / 2.2 * 1.25 / 1.1).abs() < 1e-9, "{whole}");

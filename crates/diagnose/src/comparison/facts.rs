@@ -110,7 +110,7 @@ impl Fact {
         self.is("kind")
     }
 
-    /// Whether the absence of this fact means that there is no such limit.
+    /// Whether this fact is a limit: a machine without it does not have this limit.
     pub fn is_limit(&self) -> bool {
         self.is("limit")
     }

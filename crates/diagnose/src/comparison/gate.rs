@@ -35,7 +35,7 @@ pub enum Ungated {
     },
 }
 
-/// Compares each shared result of each record except the baseline with `terms`.
+/// Checks each shared result of each record except the baseline against `terms`.
 ///
 /// A result fails only if the whole 95 % interval of its loss exceeds the bound. Results per CPU, core or package are redundant and
 /// therefore skipped. Time lost to other processes is also skipped, because it is not the speed under test, unless one of its metrics is
@@ -93,7 +93,7 @@ fn summarize_held(mut held: Vec<Held>, terms: Terms, why: Option<Text>) -> Resul
     Ok(Gate { terms, passed, says, held })
 }
 
-/// Compares the time of each alternately run command except the first with `terms`, whose metrics are ignored.
+/// Checks the time of each alternately run command except the first against `terms`, whose metrics are ignored.
 ///
 /// A result fails only if the difference is also resolved beyond noise.
 ///

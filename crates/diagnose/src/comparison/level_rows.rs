@@ -52,12 +52,12 @@ fn add_headlines(index: &RecordIndex, rows: &mut Rows) {
     let Some((small, huge)) = memory_pages(index) else { return };
     for (order, kind, m) in [(30, RowKind::Memory, huge), (40, RowKind::MemoryOnBasePages, small)] {
         let Some(page) = m.labels.word(Label::Page).map(str::to_owned) else { continue };
-        // Other tools do not report the page size for a level; their results are in the same row.
+        // The row for memory is not named after the page size, because other tools do not report the page size for a level.
         let pages = if kind == RowKind::Memory { String::new() } else { format!(", {page} pages") };
         let name = format!("load from {MEMORY}{pages}");
         let key = RowKey::new(metrics::LOAD_LATENCY, order, name).of_kind(kind, MEMORY);
         let (mut datum, place) = (Datum::from_measurement(m), Labels::new().with_label(Label::Page, page));
-        // A clock change during the measurement of one working set does not affect neighboring working sets.
+        // The doubt is that of the level: a clock change during the measurement of one working set does not affect the others.
         if let Some(around) = rows.get(&key) {
             datum.doubt = around.datum.doubt.clone();
         }
@@ -98,7 +98,7 @@ fn find_plateau(points: &[&Measurement], level: &Level, from: u64, to: u64) -> D
         datum.value = level.latency_ns;
         datum.from = format!("diagnosis.levels {}", level.name);
     }
-    // Clock changes during the measurement of the curve are covered by the row for the clock.
+    // If the plateau has enough working sets, the level has no doubt; the row for the clock covers clock changes during the measurement.
     datum.doubt = datum.doubt.filter(|_| on.len() < ENOUGH);
     datum
 }
@@ -126,8 +126,8 @@ fn add_single_points(record: &Record, points: &[&Measurement], rows: &mut Rows) 
     }
 }
 
-/// Adds points without a curve that are well within a cache or well beyond all caches: they form the row of a level, as with a curve.
-/// Results of methods other than the curve's have rows only by size.
+/// Adds points without a curve that are well within a cache or well beyond all caches. They form the row of a level, as the points of a
+/// curve do. Results of methods other than the curve's have rows only by size.
 fn add_points_of_levels(record: &Record, points: &[&Measurement], rows: &mut Rows) {
     let nodes = Nodes::from_record(record);
     let bytes_of = |level| record.machine.data_caches(level).filter_map(|cache| cache.bytes).max();

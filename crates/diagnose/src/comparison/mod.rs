@@ -125,7 +125,7 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
     comparison
 }
 
-/// The records whose results show little about their machines.
+/// The records whose results allow few conclusions about their machines.
 fn state_disturbed(known: &[Known]) -> Option<Text> {
     let why = |one: &Known| Some(text!("{who}: {why}", who = &*one.name, why = disturbance(one.record)?));
     let runs: Vec<Text> = known.iter().filter_map(why).take(FEW).collect();

@@ -122,7 +122,7 @@ pub(crate) fn describe_nodes(known: &Known) -> Vec<Text> {
         let (who, own, far) = (&known.name, shown(&reach.own), shown(far));
         Some(text!(template, who, what, factor, far, own))
     };
-    // The first is sufficient, because the most widely used measurement comes first.
+    // The first result is sufficient, because the most widely used measurement comes first.
     find_reaches(known.record).iter().find_map(said).into_iter().collect()
 }
 
@@ -239,7 +239,8 @@ fn find_far(nodes: &Nodes, other: &[&Measurement]) -> Option<Datum> {
     Datum::from_several(&far, "places")
 }
 
-/// The mean over all other nodes, even if some were not measured: nodes of the same package and of other packages are weighted by number.
+/// The mean over all other nodes, even if some were not measured: the nodes of the same package and those of other packages are weighted by
+/// their numbers.
 fn mean_other(nodes: &Nodes, other: &[&Measurement]) -> Option<f64> {
     let mean = |all: &[f64]| (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64);
     let of = |far: bool| -> Vec<f64> {
@@ -321,7 +322,7 @@ pub(crate) fn add_node_rows(record: &Record, rows: &mut Rows) {
         // A row has the same position in every record, regardless of the record's other rows.
         let (metric, order) = match reach.timed {
             Timed::Matrix => (metrics::NUMA_LATENCY, 0),
-            // The level derived from a curve already covers this.
+            // The row of the level derived from the curve already contains this result.
             Timed::Loads => continue,
             Timed::Stream(op) => (metrics::STREAM_NS_PER_ELEMENT, (op as u32 + 1) * 10),
         };

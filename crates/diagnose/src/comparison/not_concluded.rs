@@ -422,14 +422,14 @@ fn changes_that_chance_makes_are_reported_to_be_so_and_what_changed_most_comes_f
     assert!(has_code(&many, "comparison-changed") && !has_code(&many, "comparison-by-chance"), "{many}");
     assert_eq!((number(&many, "slower"), number(&many, "faster")), (2.0, 0.0));
     assert!(first(&many).starts_with("w0"), "{many}");
-    // Although this change is larger, less of it is certain than of the other change.
+    // This change is larger than the other one, but the part of it that is certain is smaller.
     assert!(first(&says(77.0, 80.0)).starts_with("w1"));
     // Losses precede gains, even larger ones.
     let both = says(300.0, 80.0);
     let codes: Vec<_> = both.sentences().iter().filter_map(Text::code).collect();
     assert_eq!(codes, ["comparison-changed", SLOWER_MOST.code, FASTER_MOST.code]);
     assert!(first(&both).starts_with("w1"), "{both}");
-    // Even without any change, one in twenty of the 40 results is outside its interval.
+    // Even if nothing changed, one in twenty of the 40 results would be outside its interval.
     let one = says(79.0, 100.0);
     assert_eq!((number(&one, "slower"), number(&one, "faster"), number(&one, "by_chance")), (1.0, 0.0, 2.0));
     assert!(has_code(&one, "comparison-by-chance") && first(&one).starts_with("w0"), "{one}");

@@ -30,6 +30,17 @@ pub(super) fn build_orders(rows: &[TableRow], known: &[Known]) -> Vec<Order> {
     whole.filter_map(|row| rank_subjects(row, known)).collect()
 }
 
+/// Whether two rankings order a pair of records differently, with more than small differences in both.
+pub(super) fn disagree(a: &Order, b: &Order) -> bool {
+    let far = |one: &Rank, other: &Rank| (one.value / other.value).ln().abs() > WORTH_TELLING;
+    let place = |of: &Rank| b.ranks.iter().position(|rank| rank.subject == of.subject);
+    a.ranks.iter().take(MOST_PAIRS).enumerate().any(|(at, slow)| {
+        a.ranks.iter().take(at).filter(|faster| far(faster, slow)).any(|faster| {
+            place(slow).zip(place(faster)).is_some_and(|(a, z)| a < z && far(&b.ranks[a], &b.ranks[z]))
+        })
+    })
+}
+
 fn is_result(TableRow { key, row }: &TableRow) -> bool {
     let is = |label: Label, word: &str| row.labels.word(label) == Some(word);
     match row.metric {
@@ -130,11 +141,11 @@ fn describe_agreement(of: &TableRow, ranks: &[Rank], known: &[Known]) -> Text {
             return None;
         }
         let (fact, (falls, less)) =
-            (Text::from(*fact), if load { ("Rises", "more") } else { ("Falls", "less") });
+            (Text::from(*fact), if load { ("increases", "more") } else { ("decreases", "less") });
         let equal = format!(" ({level} of {} pairs equal)", all + level);
         let Some(((fast, _), (slow, _))) = contradicting.next() else {
             let level = if level > 0 { equal } else { String::new() };
-            return Some(text!("{falls} in the same order as the results: {fact}{level}."));
+            return Some(text!("From the fastest record to the slowest, the {fact} {falls}{level}."));
         };
         let [fast, slow] = [fast, slow].map(|rank| &known[rank.subject].name);
         Some(text!(

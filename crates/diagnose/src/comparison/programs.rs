@@ -1,5 +1,5 @@
-//! Different programs for the same work: differences between results that are due to the programs (linespeed's own loop, another program,
-//! or another version) rather than to the machines.
+//! Different programs that do the same work (linespeed's own loop, another program, or another version). Results may then differ because of
+//! the programs rather than the machines.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -38,7 +38,8 @@ pub(super) fn is_measured(what: &WhatIf) -> bool {
     [IDLE_STATES, HUGE_PAGES].iter().any(|setting| what.setting.is(setting))
 }
 
-/// For each subject, every setting that has a better value on another subject, or for which the subject's own results show a better value.
+/// For each subject, all settings for which another subject has a better value, or for which the subject's own results show that another
+/// value is better.
 pub(super) fn project_settings(known: &[Known], baseline: usize, explained: &[Explanation]) -> Vec<WhatIf> {
     let governor = text!("governor");
     let boost = text!("boost");
@@ -90,9 +91,9 @@ fn find_most<'a>(known: &'a [Known], figure: impl Fn(&Record) -> Option<f64>) ->
     all.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// The combined effect of all memory settings on a machine limited by memory: its speed if each core had the other machine's memory
-/// latency. The lower end of the range assumes that a lower clock costs speed; the upper end assumes that it does not and, if faster
-/// devices are possible, that the devices reach the other machine's local latency.
+/// The combined effect of all memory settings on a machine limited by memory, that is, the machine's speed if each core had the other
+/// machine's memory latency. The lower end of the range assumes that a lower clock costs speed; the upper end assumes that it does not and,
+/// if faster devices are possible, that the devices reach the other machine's local latency.
 fn project_all_memory(
     held: &Explanation,
     settings: &[WhatIf],
@@ -233,7 +234,7 @@ fn project_smt(this: &Known, known: &[Known]) -> Option<WhatIf> {
     Some(WhatIf { evidence: vec![evidence], ..what })
 }
 
-/// A setting that may raise the core clock to the highest advertised clock, if another machine has a better value.
+/// A setting with a better value on another machine, which may raise the core clock to the highest advertised clock.
 fn project_highest_clock(
     this: &Known,
     known: &[Known],
@@ -253,7 +254,7 @@ fn project_highest_clock(
     Some(WhatIf { at_most: true, evidence, ..what })
 }
 
-/// Transparent huge pages: from the machine's own latencies on small and on huge pages.
+/// The gain from transparent huge pages, based on the machine's own latencies on small and on huge pages.
 fn project_huge_pages(this: &Known, known: &[Known]) -> Option<WhatIf> {
     let pages = |record: &Record| record.conditions.before.thp.clone();
     let now = pages(this.record).filter(|thp| thp == "never")?;
@@ -270,8 +271,8 @@ fn project_huge_pages(this: &Known, known: &[Known]) -> Option<WhatIf> {
     Some(WhatIf { at_most: true, evidence, ..what })
 }
 
-/// Idle states disabled, as measured on this machine: for real-time threads as in the headline, otherwise for ordinary threads, whose timer
-/// slack is Linux's default and therefore not a loss.
+/// The gain from disabling idle states, as measured on this machine for real-time threads (as in the headline) or, if that is missing, for
+/// ordinary threads. The timer slack of ordinary threads is Linux's default and therefore not a loss.
 fn project_idle_states(this: &Known) -> Option<WhatIf> {
     let median =
         |policy, setting| filter_usable(find_wakeups(&this.rows, metrics::WAKEUP_LATENCY, policy, setting));
@@ -299,7 +300,7 @@ fn project_clock_source(this: &Known, known: &[Known]) -> Option<WhatIf> {
     let (who, then, theirs) = cheaper.min_by(|a, b| a.2.value.total_cmp(&b.2.value))?;
     let (gain, evidence) = (mine.value / theirs.value, vec![cite_datum(mine), cite_datum(theirs)]);
     let [mine, theirs] = [mine, theirs].map(|cost| figure(cost.value, "ns"));
-    let says = text!("Reading the clock costs {theirs} on {who}, {mine} here.");
+    let says = text!("Reading the clock takes {theirs} on {who} and {mine} here.");
     let setting = text!("clock source");
     let states = [now.clone().into(), then.clone().into()];
     Some(WhatIf { evidence, ..what_if(setting, states, text!("reading the clock"), gain, says) })

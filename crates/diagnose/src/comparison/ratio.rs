@@ -6,8 +6,8 @@ use record::{Better, text};
 
 use super::datum::Datum;
 
-/// Unreliable results count as different only if their interval is further from 1 than this: their samples scatter more than the interval
-/// of the median shows.
+/// Unreliable results count as different only if the interval of their ratio is further from 1 than this, because their samples scatter
+/// more than the interval of the median shows.
 const DOUBTFUL: f64 = 1.5;
 
 /// Compares one result with the baseline's: the ratio and the verdict.
@@ -57,7 +57,7 @@ fn judge_difference(
         };
         return (Verdict::NotMeasurable { reason }, None);
     };
-    // Convert to times: above 1, this result is slower.
+    // Converts rates to times, so that a ratio above 1 means that this result is slower.
     let (ratio, low, high) = match better {
         Better::Higher => (1.0 / ratio, 1.0 / high, 1.0 / low),
         Better::Lower => (ratio, low, high),

@@ -19,7 +19,7 @@ const ONE_THING: f64 = 1.5;
 /// Bandwidth operations that are also shown per core, CPU and package.
 const DIVIDED: &[&str] = &["read", "triad"];
 
-/// The rows of a record. `commands` is true if all compared records are of commands; `only` contains the block sizes that are the only size
+/// The rows of a record. `commands` is true if all compared records are of commands; `only` contains each block size that is the only size
 /// in some record.
 pub(super) fn build_rows(index: &RecordIndex, commands: bool, only: &OnlySizes) -> Rows {
     let record = index.record;
@@ -40,7 +40,7 @@ pub(super) fn build_rows(index: &RecordIndex, commands: bool, only: &OnlySizes) 
 fn measured_rows(record: &Record, commands: bool, only: &OnlySizes) -> Rows {
     let names = RowNames::new(record, commands, only);
     let settings = recipe_settings(record);
-    // Otherwise, the row is named after the command.
+    // If `commands` is false, rows are named after the commands instead.
     let command = find_command(record).filter(|_| commands);
     let mut all: BTreeMap<RowKey, (Labels, Vec<&Measurement>)> = BTreeMap::new();
     for m in record.measurements.iter().filter(|m| m.summary.n > 0 && m.value().is_finite()) {
@@ -121,7 +121,8 @@ fn retain_best(key: &RowKey, all: &mut Vec<&Measurement>) -> &'static str {
     }
 }
 
-/// The reason why several results with the same labels are not repetitions: they differ in an unrecorded condition.
+/// The reason why several results with the same labels are not repetitions: they were run under different wrappers, or they differ too
+/// much.
 fn find_spread(all: &[&Measurement], unit: &str) -> Option<Text> {
     let values = || all.iter().map(|m| m.value()).filter(|value| value.is_finite());
     let (least, most) = (values().reduce(f64::min)?, values().reduce(f64::max)?);

@@ -41,7 +41,7 @@ pub struct RowFigure {
     pub cpu: Option<u32>,
 }
 
-/// A row's name for display outside its group: for wake-up latency, the row name `median, fifo` does not include the metric.
+/// A row's name for display outside its group. It adds the metric if the row's name lacks it, as for wake-up latency (`median, fifo`).
 pub(crate) fn name_alone(metric: Metric, row: &str) -> Text {
     match metric.family() {
         "core_to_core" => format!("core to core, {row}").into(),
@@ -84,7 +84,8 @@ pub fn row_figures(record: &Record) -> Vec<RowFigure> {
 /// Minimum number of CPUs for outlier detection.
 const ENOUGH_CPUS: usize = 3;
 
-/// The clock of the slowest CPU divided by the median clock: rows contain the median of all CPUs, which one bad core does not change.
+/// The clock of the slowest CPU divided by the median clock. The other rows contain only the median of all CPUs, which one bad core does
+/// not change.
 fn slowest_cpu(record: &Record) -> Option<RowFigure> {
     let mut clocks: BTreeMap<u64, &Measurement> = BTreeMap::new();
     let plain = |m: &&Measurement| {

@@ -28,7 +28,7 @@ const WITHOUT_ROW: &[Metric] = &[
     metrics::LOAD_PARALLELISM,
     metrics::PROBE_LATENCY,
 ];
-/// Workloads with up to this many thread counts have one row for each.
+/// Workloads with at most this many thread counts have one row per thread count.
 const FEW_STEPS: usize = 4;
 /// Bandwidth operations that have a row.
 const REPORTED: &[&str] = &["read", "write", "copy", "triad"];
@@ -49,7 +49,7 @@ pub(super) struct RowNames<'a> {
 }
 
 impl<'a> RowNames<'a> {
-    /// Creates the names for a record; `only` contains block sizes that are the only size in another record.
+    /// Creates the names for a record; `only` contains each block size that is the only size in another record.
     pub(super) fn new(record: &'a Record, commands: bool, only: &'a OnlySizes) -> Self {
         let mut workloads: HashMap<&str, BTreeSet<u64>> = HashMap::new();
         let (mut most_bandwidth, mut streamed) = (0, false);
@@ -90,7 +90,7 @@ impl<'a> RowNames<'a> {
 
     fn name(&self, m: &Measurement) -> Option<RowKey> {
         let metric = m.metric;
-        // Results corrected for missed periods differ only in their tails, which are listed individually.
+        // Results corrected for missed periods differ from the uncorrected ones only in their tails, which are listed individually.
         if WITHOUT_ROW.contains(&metric) || m.labels.switch(Label::Corrected) == Some(true) {
             return None;
         }
@@ -222,8 +222,8 @@ impl<'a> RowNames<'a> {
         if self.nodes.is_own(m) == Some(false) || !reported || self.streamed && on_bus {
             return None;
         }
-        // linespeed's own results are for all CPUs or one per core, as the group's name shows; other tools' results are for the requested
-        // number.
+        // linespeed's own results are for threads on all CPUs or on one CPU per core, as the group's name shows. Other tools' results are
+        // for the requested number of threads.
         let counts = &self.record.machine.counts;
         let cpus = match self.record.import {
             Some(_) => counts.cpus_allowed.or(counts.cpus_online).or(counts.cores),
@@ -292,8 +292,8 @@ fn join(names: impl Iterator<Item = String>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// A result's number of threads: its thread count, or one per CPU in its labels; `None` if the record does not
-/// show it.
+/// The number of threads of a result: the thread count in its labels or, without one, the number of CPUs in its labels. `None` if the
+/// labels contain neither.
 pub(super) fn count_threads(m: &Measurement) -> Option<u64> {
     let cpus = || match m.labels.get(Label::Cpus)? {
         record::Key::Word(list) => list.parse::<record::CpuList>().ok().map(|cpus| cpus.len() as u64),

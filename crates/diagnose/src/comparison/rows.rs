@@ -24,7 +24,7 @@ const GROUPS: [(&[&str], &str, Family); 11] = [
     (&[], "others", Family::Others),
 ];
 
-/// The kind of a row, for rows on which decisions depend.
+/// The kind of a row. Only rows on which decisions depend have a kind of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum RowKind {
     /// Any row on which no decision depends.
@@ -67,8 +67,8 @@ pub(crate) struct RowKey {
     pub order: u32,
     /// The displayed name of the row, which is unique within the metric; rows that are otherwise equal are sorted by name.
     pub name: String,
-    /// What similar rows have in common. If two records contain different rows with the same value of this field, their comparison is
-    /// refused, and the reason is reported.
+    /// What similar rows have in common. If two records contain different rows with the same value of this field, the rows are not
+    /// compared, and the reason is reported.
     pub loosely: Option<String>,
     /// The kind of the row.
     pub kind: RowKind,
@@ -199,7 +199,7 @@ impl RowEntry {
         self.place.word(Label::Policy).unwrap_or("other")
     }
 
-    /// For wake-ups: the setting; by default, the machine without changes.
+    /// For wake-ups: the setting, by default the unchanged machine.
     pub(crate) fn setting(&self) -> &str {
         self.place.word(Label::Setting).unwrap_or("as-is")
     }

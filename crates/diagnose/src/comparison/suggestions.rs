@@ -20,7 +20,7 @@ const LONGEST_COMMAND: usize = 100;
 
 /// Suggests commands that produce more shared results, or another record to use instead. Measurements that were already run are not
 /// suggested again. `measurements`: the arguments of `suggest_runs` if nothing is shared, otherwise `None`. `here`: the side with this
-/// machine's record; `newer` reads the newer records of this machine, and is called only if there is something to suggest.
+/// machine's record. `newer` reads the newer records of this machine, and is called only if there is something to suggest.
 pub fn suggest(
     sides: &[Side],
     measurements: Option<(impl Fn(&Record) -> Vec<&'static str>, impl Fn(&Record, &str) -> bool)>,
@@ -42,8 +42,8 @@ pub fn suggest(
     says
 }
 
-/// For each record with results, commands that measure the same on the other machines. `measured_by` returns the measurements that
-/// produced a record's results; `can_measure` returns whether a record's machine can run a measurement.
+/// For each record with results, the commands that measure the same quantities on the other machines. `measured_by` returns the
+/// measurements that produced a record's results; `can_measure` returns whether a record's machine can run a measurement.
 pub(super) fn suggest_runs(
     sides: &[Side],
     measured_by: impl Fn(&Record) -> Vec<&'static str>,
@@ -61,7 +61,7 @@ pub(super) fn suggest_runs(
             let tools = list_tools(side.record);
             return (!tools.is_empty()).then(|| {
                 text!(
-                    "{record} has results of {tools}. To compare, run these tools on {on} and import the output: \
+                    "{record} contains results from {tools}. To compare, run these tools on {on} and import the output: \
                      linespeed import FILE.",
                     tools = tools.join("; "))
             });
@@ -123,7 +123,7 @@ pub(super) fn suggest_newer(
     })
 }
 
-/// For a record with published or imported results of known work, the recipes or loops that measure the same on the other machines.
+/// For a record with published or imported results of known work, the recipes or loops that measure this work on the other machines.
 /// Suggests only work that is neither in their records nor in those in `newer`, and nothing for published machines, which cannot be
 /// measured.
 pub(super) fn suggest_works(sides: &[Side], newer: &[(String, Record)]) -> Vec<Text> {

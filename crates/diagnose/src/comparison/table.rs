@@ -88,7 +88,7 @@ pub(super) fn build_rows<'a>(known: &'a [Known], baseline: usize) -> (Vec<TableR
     }
     let mut rows = Vec::new();
     let mut refused = Refused::default();
-    // Rows that only one record contains, by what they have in common with similar rows.
+    // Rows that only one record contains, grouped by what they have in common with similar rows.
     let mut alone: HashMap<(Metric, &str), Vec<(&RowKey, usize)>> = HashMap::new();
     for (key, entries) in all {
         let mut having = entries.iter().enumerate().filter_map(|(i, entry)| entry.map(|entry| (i, entry)));
@@ -97,7 +97,7 @@ pub(super) fn build_rows<'a>(known: &'a [Known], baseline: usize) -> (Vec<TableR
             if let Some(loosely) = &key.loosely {
                 alone.entry((key.metric, loosely)).or_default().push((key, first));
             }
-            // There are many counts, so those that only one record contains are not worth a note.
+            // There are so many counts that those in only one record are not worth a note.
             let counts = known.len() > 1 && key.metric.family() != "counter";
             if let Some(why) = entry.datum.unfit.as_ref().filter(|_| counts) {
                 refused.add(why, key.metric, &entry.datum.from, &[first]);
@@ -154,7 +154,7 @@ fn drop_repeated(rows: &mut Vec<TableRow>) {
     });
 }
 
-/// Refuses rows of which two records contain different variants, such as different byte counts or settings.
+/// Refuses to compare rows if two records contain different variants of them, such as different byte counts or settings.
 fn refuse_differing(alone: &HashMap<(Metric, &str), Vec<(&RowKey, usize)>>, refused: &mut Refused) {
     let mut found: Vec<(&RowKey, &RowKey, usize, usize)> = Vec::new();
     for rows in alone.values() {

@@ -12,6 +12,7 @@ use record::{Better, Template, Text, text};
 
 use super::explain::{NEIGHBOURS, Speed, words};
 use super::facts::OTHER_WORK;
+use super::order::disagree;
 use super::projection::is_measured;
 
 /// Share of unchanged results whose 95 % interval shows a change by chance.
@@ -25,8 +26,8 @@ const MOST_CAUSES: usize = 3;
 const MOST_LISTED: usize = 3;
 
 /// The number of results that are too noisy to decide.
-pub const TOO_NOISY: Template = Template::new("comparison-too-noisy", "Too noisy to decide: {noisy}.");
-/// The largest slowdowns, ranked by their certain part: the end of the interval that is closer to 1.
+pub const TOO_NOISY: Template = Template::new("comparison-too-noisy", "Results too noisy to judge: {noisy}.");
+/// The largest slowdowns, ranked by the part that is certain, which is the end of the interval that is closer to 1.
 pub(super) const SLOWER_MOST: Template =
     Template::new("comparison-slower-most", "Largest slowdowns: {changes}.");
 /// The largest speedups, ranked in the same way.
@@ -81,7 +82,8 @@ fn state_wrappers(c: &Comparison, other: usize) -> Option<Text> {
     Some(text!("comparison-run-under", "Command run under: {here} ({this}), {there} ({that})."))
 }
 
-/// The explanations in the answer: a single one if the limits of one machine explain a result, otherwise a few of different kinds.
+/// The explanations in the answer: only one if it explains why a machine does not benefit from more cores, otherwise a few of different
+/// kinds.
 fn select_explanations(all: &[Explanation]) -> Vec<&Explanation> {
     if let Some(held) = all.iter().find(|e| e.held_back.is_some()) {
         return vec![held];
@@ -156,7 +158,7 @@ fn describe_gain(what: &WhatIf) -> Text {
     let (setting, then, now, acts_on) = (&what.setting, &what.then, &what.now, &what.acts_on);
     let most = if what.at_most { "at most " } else { "" };
     text!(
-        "{acts_on} {gain} by {setting} ({then} instead of {now}; {how})",
+        "{acts_on} {gain} as fast with {setting} ({then} instead of {now}, {how})",
         gain = format!("{most}{}", Value::Factor(what.gain)),
         how = if is_measured(what) { "measured here" } else { "modelled" }
     )
@@ -181,7 +183,7 @@ fn is_doubtful(row: &Row) -> bool {
 /// Smaller differences, on a logarithmic scale, are negligible.
 const NOTED: f64 = 0.02;
 
-/// The machine's own results (not of workloads or counters) that reliably differ by more than any explained result.
+/// Results of the machine itself, not of workloads or counters, that reliably differ by more than any explained result.
 fn state_larger_differences(c: &Comparison, other: usize, explained: f64) -> Option<Text> {
     let is_of_machine = |row: &Row| !matches!(row.metric.family(), "workload" | "counter");
     let is_sure = |cell: &Cell| matches!(cell.verdict, Some(Verdict::Costs { .. }));
@@ -201,7 +203,7 @@ fn state_largest_differences(c: &Comparison, other: usize) -> Option<Text> {
     // Counts are listed only if there is nothing else, because they do not indicate speed.
     let (judged, counts): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(row, _)| row.better.is_some());
     let mut rows = if judged.is_empty() { counts } else { judged };
-    // Doubtful differences rank below certain ones, and negligible ones last.
+    // Certain differences come first, then doubtful ones, then negligible ones.
     let rank = |(row, cell): &(&Row, &Cell)| match is_doubtful(row) {
         false if effect(cell) >= NOTED => 0,
         true if matches!(cell.verdict, Some(Verdict::Costs { .. })) => 1,
@@ -256,7 +258,7 @@ fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -
     if changed.is_empty() {
         return text!("No change beyond noise in {figures}.");
     }
-    // The change according to the end of the interval that is closer to 1; the largest change is listed first.
+    // The size of a change according to the end of its interval that is closer to 1. The largest change is listed first.
     let resolved = |cell: &Cell| match cell.interval {
         Some((low, high)) if low > 1.0 || high < 1.0 => low.ln().abs().min(high.ln().abs()),
         Some(_) => 0.0,
@@ -271,7 +273,7 @@ fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -
     let count = |slower: bool| changed.iter().filter(|(_, cell)| cell.slower == Some(slower)).count();
     let (slower, faster) = (count(true), count(false));
     let mut said =
-        text!("comparison-changed", "Slower beyond noise: {slower} of {figures}; faster: {faster}.");
+        text!("comparison-changed", "Changes beyond noise: {slower} of {figures} slower, {faster} faster.");
     let by_chance = (rows.len() as f64 * BY_CHANCE).round() as usize;
     if changed.len() <= by_chance && changed.iter().all(|(_, cell)| sureness(cell) < SURE) {
         said.push(text!("comparison-by-chance", "This is no more than the {by_chance} expected by chance."));
@@ -312,15 +314,20 @@ fn state_changed_settings(c: &Comparison, other: usize) -> Text {
     said
 }
 
-/// The answer for many records: outliers, the ranking by the result that most records contain, and refused comparisons.
+/// The answer for many records: outliers, the ranking by the result that most records contain, the first ranking in another order, and refused
+/// comparisons.
 fn state_many(c: &Comparison) -> Vec<Text> {
     let mut said = Vec::new();
     let results: Vec<Text> = c.orders.iter().filter_map(|order| describe_outliers(c, order)).collect();
     said.extend((!results.is_empty()).then(|| text!("Outliers: {results}.", results = first_of(results))));
     // The first among the rankings that cover the most records.
-    let most = c.orders.iter().map(|order| order.ranks.len()).max().unwrap_or(0);
-    let order = c.orders.iter().find(|order| order.ranks.len() == most);
+    let order = c.orders.iter().rev().max_by_key(|order| order.ranks.len());
     said.extend(order.and_then(|order| state_order(c, order)));
+    // The first result that ranks the same records in another order.
+    let other = c.orders.iter().find(|other| order.is_some_and(|order| disagree(order, other)));
+    said.extend(
+        other.and_then(|other| state_order(c, other)).map(|other| text!("In another order: {other}")),
+    );
     let claims = c.explanations.iter().flat_map(|e| &e.claims);
     let of_neighbours: Vec<&Claim> = claims.filter(|claim| claim.code == NEIGHBOURS.code).collect();
     if of_neighbours.len() + 1 >= c.subjects.len()

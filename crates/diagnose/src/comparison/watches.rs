@@ -1,5 +1,5 @@
-//! Compares two recordings: the machines' bottlenecks, CPU time and thread waits. Consecutive moments are correlated,
-//! so confidence intervals are based on blocks of moments.
+//! Compares two recordings: the machines' bottlenecks, CPU time and thread waits. Consecutive moments of a recording are correlated, so
+//! confidence intervals are based on blocks of moments.
 
 use std::collections::BTreeSet;
 

@@ -56,7 +56,8 @@ pub(super) enum Program {
 pub(super) struct Works<'a>(HashMap<&'a str, Work>);
 
 impl<'a> Works<'a> {
-    /// Reads a record. `commands`: whether all compared records are of commands; their results are then compared as `command`.
+    /// Reads a record. `commands` is true if all compared records are of commands, whose results are then compared under the name
+    /// `command`.
     pub(super) fn of(record: &'a Record, commands: bool) -> Self {
         let mut works = HashMap::new();
         let labelled =
@@ -120,8 +121,9 @@ impl<'a> Works<'a> {
     }
 }
 
-/// Work for which a record has only one block size: other records' results of that size are then compared with it, even if their rates
-/// are still rising at that size. This type also contains the families of work done by programs other than linespeed's loops.
+/// Work for which a record has only one block size. Other records' results for that size are then compared with this record's result, even
+/// if their rates are still rising at that size. This type also contains the families of work done by programs other than linespeed's
+/// loops.
 #[derive(Default)]
 pub(super) struct OnlySizes {
     sizes: HashSet<(String, u64)>,
@@ -183,7 +185,7 @@ impl Work {
         Self { name, bytes: None, serial, version: None, published: serial, program: Program::Other(program) }
     }
 
-    /// The family shared by work of different sizes. A comparison of two different sizes is refused, and the reason is reported.
+    /// The family shared by work of different sizes. Two results for different sizes are not compared, and the reason is reported.
     pub(super) fn family(&self) -> &str {
         let first = self.name.split(' ').next().unwrap_or_default();
         match first {
@@ -243,7 +245,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Work on long numbers: `echo "7^999999" | bc` is a power; `echo "scale=5000; 4*a(1)" | bc -l` computes digits of pi.
+/// Work on long numbers: `echo "7^999999" | bc` is a power, and `echo "scale=5000; 4*a(1)" | bc -l` computes digits of pi.
 pub(super) fn name_long_number(name: &str) -> Option<String> {
     let (script, bc) = name.strip_prefix("echo ")?.rsplit_once(" | bc")?;
     bc.split_whitespace().all(|option| matches!(option, "-l" | "-q" | "-lq" | "-ql")).then_some(())?;

@@ -122,7 +122,7 @@ pub fn all() -> &'static [Core] {
     &CORES
 }
 
-/// Names that hypervisors give to emulated processors; the physical processor may be another one.
+/// Names that hypervisors give to emulated processors. The physical processor may be of another model.
 static MADE_UP: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"^(AMD EPYC(-\w+)? Processor|Intel (Core|Xeon) Processor|QEMU|Common )").ok()
 });
@@ -200,7 +200,7 @@ pub fn of_cpu(machine: &Machine, cpu: u64) -> Option<&'static Core> {
     }
 }
 
-/// The design whose model name occurs in a text; `None` if there is none, or if there are several.
+/// The design whose model name occurs in a text; `None` if no design matches, or if several do.
 pub fn named_in(words: &str) -> Option<&'static Core> {
     let mut named = all().iter().filter(|core| has(&core.names, words) && !has(&core.except, words));
     named.next().filter(|_| named.next().is_none())

@@ -8,8 +8,8 @@ use super::prelude::*;
 /// busy.
 pub(super) const RULE: Rule = Rule { name: "all-core-clock", find };
 
-/// In published results of servers, the turbo clock drops by a tenth to a third when all cores are busy. This is the
-/// largest such drop; a clock between this limit and the base clock is within specification.
+/// In published results of servers, the turbo clock drops by a tenth to a third when all cores are busy. The constant is the largest such
+/// drop. If the base clock is unknown, a smaller drop counts as within specification.
 const TURBO: f64 = 1.0 / 3.0;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
@@ -31,7 +31,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![finding.undo(cause.undo)])
 }
 
-/// The CPUs that are too slow, the clock that they are compared with (as evidence), and the sentence.
+/// The CPUs that are too slow, the evidence for the clock that they are compared with, and the finding's sentence.
 type TooSlow<'a> = (Vec<Below<'a>>, Evidence, Text);
 
 fn below_base<'a>(case: &Case<'a>) -> Option<TooSlow<'a>> {

@@ -80,7 +80,7 @@ fn causes(case: &Case, resource: &str, figure: &Measurement) -> Vec<Evidence> {
 struct Cause {
     /// The resources that the cause may slow down.
     of: &'static [&'static str],
-    /// Whether the cause is possible here; otherwise, it is excluded.
+    /// Whether the record shows that the cause is possible; otherwise, the cause is excluded.
     possible: bool,
     /// The evidence in the record.
     seen: Evidence,

@@ -12,8 +12,8 @@ pub(super) const RULE: Rule = Rule { name: "bandwidth-below-parts", find };
 const USUAL: f64 = 0.7;
 
 /// Whether the whole machine was measured. The sum of all channels is not the ceiling of a virtual machine or of a process limited to some
-/// CPUs, a share of CPU time or some nodes, because these use only some of the channels. If all CPUs of a node are offline, no thread runs
-/// near that node's memory.
+/// CPUs, a share of CPU time or some nodes, because these use only some of the channels. The same is true if all CPUs of a node are
+/// offline, because no thread then runs near that node's memory.
 pub(super) fn is_whole(case: &Case) -> bool {
     let machine = &case.record.machine;
     let (counts, limits, nodes) = (&machine.counts, &machine.limits, &machine.nodes);

@@ -12,10 +12,10 @@ use crate::resources::{Walk, beyond, walked};
 /// other processes use memory bandwidth themselves.
 pub(crate) const RULE: Rule = Rule { name: "bandwidth-shared", find };
 
-/// The finding if the best result was measured while no other processes ran.
+/// The finding if the best result shows that the load of other processes was not constant.
 pub(crate) const AT_TIMES: Template = Template::new(
     "bandwidth-shared-at-times",
-    "other tasks sometimes reduce triad's memory bandwidth by {lost} ({stores} stores)",
+    "other tasks sometimes reduce triad bandwidth by {lost} ({stores} stores)",
 );
 
 /// If the overall result is this many times the result of the rounds with other processes, the load of these processes was not constant.
@@ -64,17 +64,14 @@ fn by_turns((m, loss): (&Measurement, Verdict)) -> Option<Finding> {
     let beside = m.detail.get(detail::ALONE_BYTES_PER_SECOND).map(|alone| alone * (1.0 - share));
     let at_times = beside.is_some_and(|beside| m.value() > beside * UNDISTURBED);
     let in_turns = text!(
-        "other tasks reduce triad bandwidth by {lost} ({stores} stores, alternating runs with and without them)",
+        "other tasks reduce triad bandwidth by {lost} ({stores} stores; runs with and without tasks alternated)",
         stores = stores.clone(),
         lost = lost.clone()
     );
     let what = if at_times {
         text!(AT_TIMES, lost, stores)
     } else {
-        text!(
-            "bandwidth-shared-taken",
-            "other tasks reduce triad's memory bandwidth by {lost} ({stores} stores)"
-        )
+        text!("bandwidth-shared-taken", "other tasks reduce triad bandwidth by {lost} ({stores} stores)")
     };
     let threads = m.labels.count(Label::Threads).filter(|threads| *threads > 0);
     let mut found = RULE
@@ -85,7 +82,7 @@ fn by_turns((m, loss): (&Measurement, Verdict)) -> Option<Finding> {
         found = found.cite(text!("{rounds} rounds, each with and without other tasks"), from.clone());
     }
     if at_times {
-        let says = text!("the loop reached {m} at another time in this run: the load of other tasks varies");
+        let says = text!("at another time in this run, triad reached {m}: the load of other tasks varies");
         found = Finding { confidence: Confidence::Medium, ..found.cite(says, from) };
     }
     Some(found)
@@ -120,7 +117,7 @@ fn by_time(case: &Case) -> Option<Finding> {
         .report_model(loss, what)
         .locate(text!(ON_CPUS, cpus))
         .felt_by(Relevance::Some)
-        .cite(text!("memory bandwidth at that time with the maximum thread count: {best}"), best)
+        .cite(text!("best memory bandwidth with the maximum thread count: {best}"), best)
         .cite_all(stolen.evidence());
     Some(Finding { confidence: Confidence::Low, ..found })
 }

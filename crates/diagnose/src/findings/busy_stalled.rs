@@ -11,7 +11,7 @@ use record::phrase::join_list;
 /// core.
 pub(super) const RULE: Rule = Rule { name: "busy-stalled", find };
 
-/// The workload of `linespeed stat`'s results.
+/// The workload label of results of `linespeed stat`.
 const COMMAND: &str = "command";
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
@@ -20,13 +20,13 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(worst.into_iter().chain(find_stalled_command(case)).collect())
 }
 
-/// Workload, placement and source of instructions per cycle.
+/// A workload, its placement, and the source of its instructions per cycle.
 type Work<'a> = (&'a str, &'a str, &'a str);
 
 /// The same work on one CPU, and on the largest number of CPUs on separate cores.
 type Step<'a> = (&'a Measurement, &'a Measurement);
 
-/// Whether instructions were counted for a command, or for work with several thread counts.
+/// Whether the record contains the stalled issue slots of a command, or instructions per cycle for work with several thread counts.
 pub(super) fn is_counted(case: &Case) -> bool {
     !steps(case).is_empty() || slots(case, "backend-bound").is_some()
 }
@@ -100,7 +100,7 @@ fn shared_after(case: &Case, m: &Measurement) -> Option<Text> {
     })
 }
 
-/// The advice for a loop whose threads share no data: the CPUs must share a hardware resource.
+/// The advice for a loop whose threads share no data: if it is stalled, its CPUs must share a hardware resource.
 fn advise_own(case: &Case, finding: Finding, shared: Option<Text>) -> Finding {
     if let Some(says) = shared {
         return finding.cite(says, "diagnosis.shape.states").mend_as("busy-stalled shared");

@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule { name: "cache-smaller", find };
 /// A point may still belong to a level if its interval begins at most this far above the level's latency.
 const STILL_ON: f64 = 1.15;
 
-/// If one in this many points is unreliable, the whole curve is considered unreliable.
+/// If more than one in this many points is unreliable, the whole curve is considered unreliable.
 const DOUBTFUL: usize = 4;
 
 fn size_of(m: &Measurement) -> u64 {
@@ -112,8 +112,8 @@ fn find_smaller(case: &Case, at: usize, level: &Level, size: u64) -> Option<Find
     Some(Finding { confidence, ..finding })
 }
 
-/// Whether the curves of two CPUs leave a level this early. For a shared cache, one curve suffices. In a single curve, other processes can
-/// make a private cache appear smaller.
+/// Whether the curves of at least two CPUs leave a level well before its advertised size. For a shared cache, one curve suffices. In a
+/// single curve, other processes can make a private cache appear smaller.
 fn is_confirmed(case: &Case, level: &Level, size: u64) -> bool {
     let beyond = on_huge_pages(case).filter(|m| {
         (size_of(m) as f64) < size as f64 * MUCH_SMALLER && spread(&m.summary).0 > level.latency_ns * STILL_ON

@@ -52,8 +52,9 @@ pub(super) fn is_lowest(setting: &ClockSetting) -> bool {
         && setting.driver.as_deref().is_some_and(|driver| !chooses(driver))
 }
 
-/// The reason why a CPU may run below `promised` Hz. The first that applies is returned: the lowest clock by the governor
-/// `powersave`, a cpufreq limit, a limit outside cpufreq, boost, the energy preference, the governor, the energy bias, the hypervisor, battery power, or a limit logged by the processor.
+/// The reason why a CPU may run below `promised` Hz. The first that applies is returned: the governor `powersave` (which selects the lowest
+/// clock), a cpufreq limit, a limit outside cpufreq, disabled boost, the energy preference, the governor, the energy bias, the hypervisor,
+/// battery power, or a limit logged by the processor.
 pub(super) fn cause(case: &Case, cpu: u32, promised: f64) -> Cause {
     let snapshot = &case.record.conditions.before;
     let only = snapshot.clocks.len() == 1;
@@ -62,7 +63,7 @@ pub(super) fn cause(case: &Case, cpu: u32, promised: f64) -> Cause {
     let setting = setting.map(|(at, setting)| Setting { at, setting, only });
     let by_setting = |find: fn(&Setting, f64) -> Option<Cause>| find(setting.as_ref()?, promised);
     let of = |holds: &dyn Fn(&ClockSetting) -> bool| setting.as_ref().filter(|one| holds(one.setting));
-    // Other limits are above the lowest clock, so they do not explain it.
+    // If a policy selects the lowest clock, no other limit can be the reason, because all other limits are higher.
     of(&is_lowest)
         .and_then(|one| saving(one, promised))
         .or_else(|| limited(of(&|one| clock_holders::is_set(case, one))?, promised))
@@ -74,7 +75,7 @@ pub(super) fn cause(case: &Case, cpu: u32, promised: f64) -> Cause {
         .or_else(|| on_battery(snapshot))
         .or_else(|| clock_holders::suspect(case))
         .unwrap_or_else(|| Cause {
-            what: text!("not explained by any setting; likely heat, a power limit or other processes"),
+            what: text!("no setting explains this (likely heat, a power limit or other processes)"),
             remedy: remedies("clock unexplained"),
             ..Cause::default()
         })
@@ -131,8 +132,8 @@ pub(super) fn no_boost(snapshot: &Snapshot) -> Option<Cause> {
     Some(cause)
 }
 
-/// The energy-performance preference as the cause, if the driver has one, because the governor's name then means little; otherwise, the
-/// governor.
+/// The energy-performance preference as the cause, if the driver has one, because the governor's name then has little meaning. Otherwise,
+/// the governor as the cause.
 fn saving(setting: &Setting, _: f64) -> Option<Cause> {
     let (epp, governor) = (setting.setting.epp.as_ref(), setting.setting.governor.as_ref());
     if let Some(epp) = epp.filter(|epp| !matches!(epp.as_str(), "performance" | "default" | "0")) {

@@ -35,7 +35,7 @@ const ALIKE: f64 = 0.95;
 /// The window of PL1, which limits the sustained power; the windows of PL2 and PL4 are shorter.
 pub(super) const LONG: &str = "long_term";
 
-/// A power limit of a package: the lowest one of its window, which applies, and the highest possible one.
+/// A power limit of a package: the lowest limit for its window, which is the one in effect, and the highest possible limit.
 pub(super) struct Held<'a> {
     at: usize,
     pub limit: &'a PowerLimit,
@@ -43,7 +43,7 @@ pub(super) struct Held<'a> {
     pub allowed: f64,
 }
 
-/// The limit of the most restricted package. Limits of short windows hold the clock if they are below the sustained power.
+/// The limit of the most restricted package. A limit for a short window matters if it is below the sustained power limit.
 pub(super) fn power_limit(holders: &ClockHolders) -> Option<Held<'_>> {
     let limits = || holders.power_limits.iter();
     let held = limits().enumerate().filter_map(|(at, limit)| {
@@ -168,14 +168,14 @@ pub(super) fn firmware_limit(case: &Case, concerns: impl Fn(&CpuList) -> bool) -
     Some((hz as f64, Cause::shown(what, says, from, remedies("clock firmware"))))
 }
 
-/// Whether this is the first state in the table of acpi-cpufreq. This state is listed with the base clock but includes boost
-/// (acpi-cpufreq.c, acpi_cpufreq_cpu_init).
+/// Whether a limit is only the frequency of the first state in acpi-cpufreq's table, which is the base clock although the state includes
+/// boost (acpi-cpufreq.c, acpi_cpufreq_cpu_init).
 fn is_of_table(case: &Case, setting: &ClockSetting, hz: u64) -> bool {
     let is_base = |base: u64| hz as f64 >= base as f64 * (1.0 - RESOLUTION);
     setting.driver.as_deref() == Some("acpi-cpufreq") && base_hz(case.record).is_none_or(is_base)
 }
 
-/// Whether a user set the cpufreq limit. Drivers also change it: to the firmware's limit, or while the kernel cools the processor.
+/// Whether a user set the cpufreq limit. Drivers also lower it to the firmware's limit, or while the kernel cools the processor.
 pub(super) fn is_set(case: &Case, setting: &ClockSetting) -> bool {
     let Some(limit) = setting.max_hz else { return false };
     let is_cooled = |kind: &str| match kind.strip_prefix("cpufreq-cpu") {
@@ -208,7 +208,7 @@ pub(super) fn by_heat(case: &Case) -> Option<Cause> {
     let conditions = &case.record.conditions;
     let (before, after) = (&conditions.before.clock_holders, &conditions.after.as_ref()?.clock_holders);
     let ms = after.heat_ms?.checked_sub(before.heat_ms.unwrap_or(0)).filter(|ms| *ms > 0)?;
-    let what = text!("heat reduced the clock for {held} of the run", held = Value::Figure(ms as f64, "ms"));
+    let what = text!("heat reduced the clock for {held} in this run", held = Value::Figure(ms as f64, "ms"));
     let from = "conditions.after.clock_holders.heat_ms";
     Some(Cause::shown(what, describe_heat(after)?, from, advise_for(HeldBy::Heat)))
 }

@@ -68,7 +68,7 @@ fn find_slow(case: &Case) -> Option<Finding> {
     let cause = cause(case, cpu, promised);
     let promised = Value::Figure(promised, "Hz");
     let what = text!(
-        "a single busy core reaches {is} of {advertised}: {cause}",
+        "a single busy core reaches {is} instead of {advertised}: {cause}",
         is = worst,
         advertised = promised.clone(),
         cause = cause.what
@@ -76,7 +76,7 @@ fn find_slow(case: &Case) -> Option<Finding> {
     let finding = RULE
         .report_loss(loss.clone(), what)
         .locate_cpus(&cpus_of(found.iter().map(|found| found.measured)))
-        .cite(text!("with only CPU {cpu} busy, it runs at {worst}"), worst)
+        .cite(text!("with all other CPUs idle, CPU {cpu} runs at {worst}"), worst)
         .cite(text!("the advertised maximum is {promised}"), hz_reported(case, cpu, "max_hz", |c| c.max_hz))
         .cite_all(cause.evidence)
         .mend(cause.remedy)
@@ -91,8 +91,9 @@ const FAR_BELOW: f64 = 1.0 / 3.0;
 const FAVORED: f64 = 0.9;
 
 /// Whether CPUs with different limits have cores of the same type. This is the case if the design has one core type or, unless the CPUs are
-/// known to be of several types, if a single CPU is below more than three others: hybrid processors have two or more slow cores. If a text
-/// contains the highest clock but no list of CPUs, it is unknown whether the slow CPU's own highest clock is lower.
+/// known to be of several types, if only one CPU has a lower limit than the others and there are more than three others, because hybrid
+/// processors have two or more slow cores. If a text contains the highest clock but no list of CPUs, it is unknown whether the slow CPU's
+/// own highest clock is lower.
 fn are_equal_cores(case: &Case, highest: f64) -> bool {
     let machine = &case.record.machine;
     let has_one_kind = |known: &cores::KnownBy| known.vendor.is_some() && known.kind.is_none();
@@ -147,7 +148,7 @@ pub(super) fn find_limited(case: &Case) -> Option<Finding> {
     let limits: Vec<_> = limits.collect();
     let (cpu, is_own, [limit, could_be], _, loss) =
         limits.iter().max_by(|a, b| share_of(&a.4).total_cmp(&share_of(&b.4)))?.clone();
-    // If boost is off, the limit is raised to the clock that is possible with boost.
+    // If boost is off, the remedy raises the limit to the clock that is possible with boost.
     let promised =
         advertised(case, machine.cpu(cpu)).filter(|_| is_own).map_or(could_be, |hz| hz.max(could_be));
     let cause = cause(case, cpu, promised);

@@ -7,8 +7,8 @@ use super::prelude::*;
 /// The loss is modelled relative to published costs of reading the clock in user space.
 pub(super) const RULE: Rule = Rule { name: "clocksource", find };
 
-/// Clocksources that the vDSO cannot read (kernel: clocksources without an archdata/vdso mode).
-/// Xen's clocksource is not listed: whether the vDSO can read it depends on the host.
+/// Clocksources that the vDSO cannot read (in the kernel, clocksources without an archdata/vdso mode). Xen's clocksource is not listed:
+/// whether the vDSO can read it depends on the host.
 const SLOW: [&str; 5] = ["hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"];
 
 /// Clocksources that the vDSO can read.
@@ -60,7 +60,7 @@ pub(super) fn cite_source(source: &str) -> Evidence {
 }
 
 /// The cost of a reading. If the name of the clocksource already shows that readings are slow, doubt about the exact cost must not weaken
-/// the finding: the text mentions the doubt, and the evidence refers to the metric instead of the doubtful result.
+/// the finding: the evidence's text mentions the doubt, and its place is the metric instead of the doubtful result.
 fn cite_read(read: &Measurement, known_slow: bool) -> Evidence {
     let Some(doubt) = read.doubt.as_ref().filter(|_| known_slow) else {
         return cite_fact(text!("reading the clock takes {read}"), read);
@@ -75,7 +75,7 @@ fn cite_read(read: &Measurement, known_slow: bool) -> Evidence {
     cite_fact(says, read.metric)
 }
 
-/// Whether a reading takes longer than any vDSO call and as long as a system call on this machine.
+/// Whether a reading takes longer than any vDSO call and at least as long as a system call on this machine.
 fn is_a_call(case: &Case, read: &Measurement) -> bool {
     let (low, _) = spread(&read.summary);
     let call = middle(case.figures_of(metrics::COST_SYSCALL));

@@ -26,7 +26,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     } else {
         let now = &limits.affinity;
         let finding = finding
-            .cite(text!("{cpus} allowed by the affinity"), "machine.limits.affinity")
+            .cite(text!("{cpus} allowed by the CPU affinity"), "machine.limits.affinity")
             .mend_as("cpuset-smaller affinity");
         (now, format!("taskset -acp {now} PID"), finding)
     };

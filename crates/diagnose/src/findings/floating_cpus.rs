@@ -31,7 +31,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     }
     if let Some(memory) = shape.memory {
         let says = text!(
-            "load from the same page: {near} or {far}",
+            "load from the same page: {near} on near CPUs, {far} on far CPUs",
             near = ns(memory.near_ns),
             far = ns(memory.far_ns)
         );

@@ -7,12 +7,12 @@ use super::prelude::*;
 /// Domains detected by placement checks, compared with those that Linux shows.
 pub(super) const RULE: Rule = Rule { name: "hidden-domains", find };
 
-/// Minimum number of placement checks for a result that is not due to chance.
+/// Minimum number of placement checks that must show hidden domains, because a single one may be due to chance.
 const LEAST: u64 = 2;
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let shape = case.shape()?;
-    // Without a hypervisor that moves CPUs, changes of the domains are measurement errors.
+    // Without a hypervisor that moves CPUs, domains that change between checks are measurement errors.
     let can_be = case.record.machine.is_virtual() || shape.topology == Topology::Finer;
     let split = shape.split.filter(|split| can_be && split.count >= LEAST);
     let apart = split.zip(shape.distances.last()).map(|(split, far)| {

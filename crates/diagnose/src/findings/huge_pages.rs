@@ -6,7 +6,7 @@ use super::prelude::*;
 /// The kernel setting that selects which programs get transparent huge pages.
 pub(super) const ENABLED: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 
-/// The name of the coverage entry which shows that the latency measurement lifted the refusal.
+/// The name of the coverage entry that shows that the latency measurement lifted the refusal.
 pub(super) const LIFTED: &str = "latency huge pages";
 
 /// Whether huge pages were refused to this process but were measured nevertheless.

@@ -5,12 +5,12 @@ use super::huge_pages::{LIFTED, is_refusal_lifted};
 use super::prelude::*;
 use crate::resources::{Walk, beyond, last_cache};
 
-/// Transparent huge pages that are refused to this process, with the measured cost if the measurement could temporarily lift the refusal,
-/// or that are disabled, so that nothing could be measured on 2 MiB pages.
+/// Transparent huge pages that are refused to this process or disabled. The cost is measured if the measurement could temporarily lift the
+/// refusal. If huge pages are disabled, nothing could be measured on 2 MiB pages.
 ///
-/// In the latter case, the cost is modelled: a page walk for a large working set reads one page-table entry from the last-level cache.
-/// Under a hypervisor, the walk of the hypervisor's page table reads a second entry. The interval is from half to twice the modelled cost,
-/// because the entries for smaller working sets are in nearer caches, and those for larger ones are in memory.
+/// Without such a measurement, the cost is modelled: a page walk for a large working set reads one page-table entry from the last-level
+/// cache. Under a hypervisor, the walk of the hypervisor's page table reads a second entry. The interval is from half to twice the modelled
+/// cost, because the entries for smaller working sets are in nearer caches, and those for larger ones are in memory.
 pub(super) const RULE: Rule = Rule { name: "huge-pages-refused", find };
 
 const WHAT: Template = Template::new(
@@ -30,7 +30,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![found.felt_by(Relevance::Some)])
 }
 
-/// The results for both page sizes. Programs started in the same way get only small pages.
+/// The finding from results for both page sizes. Programs started in the same way as linespeed get only small pages.
 fn measure_refusal(case: &Case) -> Option<Finding> {
     is_refusal_lifted(case).then_some(())?;
     let (small, huge) = case.pages()?;
@@ -85,7 +85,7 @@ fn model_refusal(case: &Case) -> Option<Finding> {
         .max_by_key(|m| m.labels.count(Label::Bytes))?;
     let cache = last_cache(case.levels())?;
     let reads = if case.record.machine.is_virtual() { 2.0 } else { 1.0 };
-    // The load itself takes longer than a load from the last-level cache.
+    // The load itself, without the page walk, takes longer than a load from the last-level cache.
     let most = 1.0 - cache.latency_ns / largest.value();
     let share = (reads * cache.latency_ns / largest.value()).min(most);
     let loss = costs(verdict(share, (share / 2.0, (share * 2.0).min(most))))?;

@@ -65,18 +65,19 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![finding])
 }
 
-/// Whether disabling idle states has an effect: the haltpoll governor polls and halts in any case (drivers/cpuidle/governors/haltpoll.c).
+/// Whether disabling idle states has an effect. It has none with the haltpoll governor, which polls and halts in any case
+/// (drivers/cpuidle/governors/haltpoll.c).
 fn heeds_disabled(case: &Case) -> bool {
     case.record.machine.idle.governor.as_deref() != Some("haltpoll")
 }
 
-/// How long the haltpoll governor polls before it halts the CPU, ns.
+/// The file that contains how long the haltpoll governor polls before it halts the CPU, ns.
 const POLL_NS: &str = "/sys/module/haltpoll/parameters/guest_halt_poll_ns";
 /// The kernel command-line option that sets this time.
 const POLL_OPTION: &str = "haltpoll.guest_halt_poll_ns=";
 
-/// The remedy for a guest whose governor polls before it halts the CPU: this uses less of the host's time than polling without ever
-/// halting.
+/// The remedy for a guest whose governor polls before it halts the CPU: polling briefly uses less of the host's time than polling without
+/// ever halting.
 fn poll_briefly(case: &Case) -> Option<Remedy> {
     let may = case.record.machine.is_virtual() && !heeds_disabled(case);
     remedies("idle-states poll").pop().filter(|_| may)

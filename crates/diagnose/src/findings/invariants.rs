@@ -22,14 +22,14 @@ pub(crate) fn found(record: &Record, rule: Rule) -> Vec<Finding> {
     all
 }
 
-/// The input of a rule that a record lacks; in that case, the rule must not find anything.
+/// The input of a rule that a record lacks. A rule with a missing input must not find anything.
 pub(crate) fn missing(record: &Record, rule: Rule) -> Option<&'static str> {
     let index = RecordIndex::new(record);
     let numa = crate::numa::numa(&index);
     rule.missing(&Case { index: &index, numa: numa.as_ref() })
 }
 
-/// Panics with a message that contains the finding if the finding lacks something that a user needs.
+/// Panics if a finding lacks something that a user needs; the message contains the finding.
 pub(crate) fn assert_sound(record: &Record, found: &[Finding]) {
     if found.is_empty() {
         return;

@@ -7,11 +7,11 @@ use crate::memory_channels::{self, rated_mt_s};
 
 /// Devices with different rated or configured speeds.
 ///
-/// The loss is modelled as 1 − slowest ÷ mean, because memory is interleaved evenly over its channels, so all channels run at the speed of
+/// The loss is modelled as 1 − slowest ÷ mean, because memory is interleaved evenly over its channels, which makes all channels as slow as
 /// the slowest one.
 pub(super) const RULE: Rule = Rule { name: "memory-mixed", find };
 
-/// Speeds are multiples of 100/3 MT/s, which firmware and devices round differently: 2933 equals 2934.
+/// Speeds are multiples of 100/3 MT/s, which firmware and devices round differently. Therefore, 2933 counts as equal to 2934.
 pub(super) const ROUNDING: u32 = 1;
 
 const RUNNING: Template = Template::new(
@@ -23,7 +23,7 @@ const RATED: Template = Template::new(
     "memory devices are rated for different speeds, the slowest for {slowest} MT/s",
 );
 
-/// The highest possible speed of the slowest populated device, MT/s; `None` unless the speeds of all devices are known and differ.
+/// The highest speed that the slowest device supports, MT/s. `None` unless the speeds of all devices are known and differ.
 pub(super) fn slowest_rated(machine: &Machine) -> Option<u32> {
     let rated = memory_channels::populated(machine).map(|device| rated_mt_s(machine, device));
     let rated = rated.collect::<Option<Vec<u32>>>()?;

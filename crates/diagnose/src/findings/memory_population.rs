@@ -7,7 +7,7 @@ use record::machine::MemoryDevice;
 use super::prelude::*;
 use crate::memory_channels;
 
-/// Different amounts of memory on the channels of a node, or on nodes.
+/// Different amounts of memory on the channels of one node, or on the nodes of a machine.
 ///
 /// The lost share is modelled as 1 − mean ÷ maximum, because a program that accesses all memory evenly is limited by the fullest channel.
 pub(super) const RULE: Rule = Rule { name: "memory-population", find };
@@ -66,15 +66,15 @@ fn controller(slot: &MemoryDevice) -> Option<&str> {
     group(slot).filter(|group| group.starts_with("MC"))
 }
 
-/// Whether a device is as wide as the controller whose name has this prefix.
+/// Whether a device is on a controller with a similar name and uses the controller's entire width.
 fn fills(device: &MemoryDevice, of: &str) -> bool {
     let is_alike = controller(device).is_some_and(|controller| controller.len() == of.len());
     is_alike && size_of(device) > 0 && device.data_bits.is_none_or(|bits| bits >= 64)
 }
 
-/// Whether an entry in the firmware's table is a real slot. The name of an empty one must have the same form as the names of populated
-/// slots and, on client machines, its form factor must be known. Unless the machine has several packages, a "node" without memory may be an
-/// empty socket.
+/// Whether an entry in the firmware's table is a real slot. The name of an empty slot must have the same form as the name of a populated
+/// slot and, on client machines, both must have the same known form factor. Unless the machine has several packages, a "node" without
+/// memory may be an empty socket.
 fn is_a_slot(slots: &[&MemoryDevice], slot: &MemoryDevice, has_several: bool) -> bool {
     let letters = |word: &str| word.chars().filter(char::is_ascii_alphabetic).count();
     let shape = |device: &MemoryDevice| -> Option<Vec<usize>> {

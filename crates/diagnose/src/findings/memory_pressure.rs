@@ -6,7 +6,7 @@ use super::prelude::*;
 pub(super) const RULE: Rule = Rule { name: "memory-pressure", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
-    // Pressure that the arrays of the run itself cause is not a finding about the machine.
+    // Uses the pressure before the run, because pressure caused by the run's own arrays is not a finding about the machine.
     let share = *case.record.conditions.before.pressure.get("memory")?;
     let loss = modelled(share)?;
     let share = Value::Share(share);

@@ -7,10 +7,10 @@ use super::prelude::*;
 use crate::{cores, memory_channels};
 
 /// A configured speed (MT/s) below the maximum that both devices and processor support, with one finding for each group of similar devices.
-/// Devices that a slower device slows down are covered by `memory-mixed`. A processor may support a lower speed than the maximum of its
+/// Devices slowed down by a slower device are covered by `memory-mixed`. A processor may support a lower speed than the maximum of its
 /// design, and an even lower one with several devices per channel; if its maximum is unknown, the finding is at most a warning. It is a
-/// note if the maximum of its design is unknown as well and all devices run at the same standard speed, which may be the processor's
-/// maximum.
+/// note if the maximum of the processor's design is also unknown and all devices run at the same standard speed, which may be the
+/// processor's maximum.
 pub(super) const RULE: Rule = Rule { name: "memory-speed", find };
 
 /// Maximum number of devices listed by name; the rest are counted.
@@ -39,7 +39,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 }
 
 /// Whether the maximum speed of this processor model is known and each channel has only one device; with several devices, a channel
-/// may have to run at a lower speed. If a design has no results for single models, its result is the maximum of the fastest model.
+/// may have to run at a lower speed. If a design has no results for individual models, its published maximum is that of the fastest model.
 fn is_supported(machine: &Machine) -> bool {
     let mut channels = BTreeSet::new();
     cores::names(&machine.processor).next().is_some()
@@ -50,8 +50,8 @@ fn is_supported(machine: &Machine) -> bool {
 fn slow_devices(machine: &Machine, (rated, configured): (u32, u32), names: &[String]) -> Option<Finding> {
     let loss = modelled(1.0 - f64::from(configured) / f64::from(rated))?;
     let what = match names.len() {
-        1 => text!("1 memory device runs at {configured} of {rated} MT/s"),
-        count => text!("{count} memory devices run at {configured} of {rated} MT/s"),
+        1 => text!("1 memory device runs at {configured} instead of {rated} MT/s"),
+        count => text!("{count} memory devices run at {configured} instead of {rated} MT/s"),
     };
     let shown = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
     let place = match names.len().saturating_sub(NAMED) {
@@ -62,7 +62,7 @@ fn slow_devices(machine: &Machine, (rated, configured): (u32, u32), names: &[Str
         .report_model(loss, what)
         .locate(place)
         .cite(text!("devices and processor support {rated} MT/s"), "machine.memory_devices[].rated_mt_s")
-        .cite(text!("configured to {configured} MT/s"), "machine.memory_devices[].configured_mt_s");
+        .cite(text!("configured speed: {configured} MT/s"), "machine.memory_devices[].configured_mt_s");
     if is_supported(machine) {
         return Some(finding);
     }

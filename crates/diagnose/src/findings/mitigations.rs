@@ -1,4 +1,4 @@
-//! Mitigations for processor vulnerabilities that slow down every kernel entry and exit.
+//! Mitigations that slow down every kernel entry and exit. They protect against processor vulnerabilities.
 
 use super::prelude::*;
 
@@ -38,8 +38,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         return None;
     }
     let flaws: Vec<&str> = active.iter().map(|(flaw, _)| flaw.as_str()).collect();
-    let what =
-        text!("a system call takes {call} (mitigations on its path: {flaws})", flaws = flaws.join(", "));
+    let what = text!("a system call takes {call} with mitigations for {flaws}", flaws = flaws.join(", "));
     let finding = RULE
         .report_model(cost_above(&call.summary, WITHOUT_NS), what)
         // Only programs that often call the kernel are affected, and mitigations are on for security.

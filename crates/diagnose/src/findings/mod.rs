@@ -1,4 +1,4 @@
-//! The rules that turn a record into findings, and the order of findings. A new rule is one new file here, its line in [`RULES`] and its
+//! The rules that turn a record into findings, and the order of findings. A new rule requires a new file here, a line in [`RULES`] and a
 //! section in `rules.txt`.
 
 mod all_core_clock;
@@ -73,11 +73,11 @@ use draft::Draft;
 
 use crate::record_index::RecordIndex;
 
-/// The subject and method of each rule, in the form of [`record::glossary`]; the entry of a metric explains some rules, which
-/// have no entry of their own.
+/// Explains the subject and method of each rule, in the format of [`record::glossary`]. Some rules have no entry of their own, because the
+/// entry of a metric explains them.
 pub const GLOSSARY: &str = include_str!("glossary.md");
 
-/// The input of a rule: the results of a record, in order.
+/// The input of a rule: the indexed results of a record.
 #[derive(Debug)]
 pub struct Case<'a> {
     /// The record.
@@ -94,7 +94,7 @@ impl<'a> Deref for Case<'a> {
     }
 }
 
-/// A rule, which reports nothing if required data is missing (`rules.txt`) or if the loss is unresolved.
+/// A rule. It reports nothing if required data is missing (`rules.txt`) or if the loss is unresolved.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
     /// The rule's stable name, which is part of its findings.
@@ -216,14 +216,14 @@ fn has_memory(case: &Case, is: fn(&MemoryDevice) -> bool) -> bool {
     memory_channels::populated(&case.record.machine).any(is)
 }
 
-/// Rules that detect the same cause in different ways, the most general first.
+/// Groups of rules that detect the same cause in different ways; in each group, the most general rule is first.
 const ONE_CAUSE: [&[&str]; 2] = [
     &[other_load::RULE.name, taken_by_kernel::RULE.name, bandwidth_shared::RULE.name],
     &[stolen_by_hypervisor::RULE.name, steal::RULE.name],
 ];
 
-/// The findings of all rules, one per cause, ordered by the weight of their losses (which also decides the severity), then by rule name.
-/// CPU time lost to other processes is listed first, because everything else was measured in the remaining time.
+/// The findings of all rules, one per cause, ordered by severity, then by the weight of their losses, then by rule name. A loss of CPU time
+/// to other processes is listed first, because everything else was measured in the remaining time.
 pub(crate) fn findings(case: &Case) -> Vec<Finding> {
     let mut found: Vec<Finding> = RULES.iter().flat_map(|rule| rule.findings(case)).collect();
     for finding in &mut found {
@@ -265,9 +265,9 @@ pub fn takes_from_tail(rule: &str) -> bool {
     rule == preemption::RULE.name
 }
 
-/// If the time that a busy thread lost to other processes was measured, this loss replaces the loss of the whole run, because the run-queue
-/// delay of the measuring threads includes the time that they waited for each other. The busy loops ran only for part of the run, so the
-/// total loss is limited to the CPU time of other processes.
+/// If the time that a busy thread lost to other processes was measured, this loss replaces the loss computed for the whole run. The latter
+/// is less accurate: it is based on the run-queue delay of the measuring threads, which includes the time that they waited for each other.
+/// The busy loops ran only for part of the run, so their loss is limited to the CPU time of other processes.
 fn prefer_busy_loops(case: &Case, found: &mut [Finding]) {
     let costs = |rule: &Rule| {
         let rule = rule.name;
@@ -306,7 +306,7 @@ fn merge(found: &mut Vec<Finding>, rules: &[&str]) {
         if finding.measured && (!head.measured || is_dearer) {
             let Finding { severity, place, loss, relevance, measured, confidence, resource, .. } =
                 finding.clone();
-            // A loss of CPU time lists the affected CPUs; the loss of a resource concerns all CPUs.
+            // For a loss of CPU time, the merged finding lists the affected CPUs; the loss of a resource affects all CPUs.
             let place = if resource.is_none() { place } else { head.place };
             head = Finding { severity, place, loss, relevance, measured, confidence, resource, ..head };
         }
@@ -316,9 +316,9 @@ fn merge(found: &mut Vec<Finding>, rules: &[&str]) {
     found.push(head);
 }
 
-/// Drops the finding about an atypical headline if the cost of another finding about the same resource reaches the lower bound of its loss,
-/// because that finding then explains the headline. Memory latency is excluded: it is judged by loads on huge pages, and the causes of the
-/// other findings do not slow down these loads.
+/// Drops the finding about an atypical headline if the cost of another finding about the same resource reaches the lower bound of the
+/// headline's loss, because that finding then explains the headline. Memory latency is excluded: it is judged by loads on huge pages, and
+/// the causes of the other findings do not slow down these loads.
 fn drop_explained(found: &mut Vec<Finding>) {
     let costs: Vec<(Option<String>, f64)> = found
         .iter()
@@ -342,9 +342,9 @@ pub(crate) fn not_looked_for(case: &Case) -> Vec<NotLookedFor> {
     RULES.iter().filter_map(unreported).collect()
 }
 
-/// A finding that relies on an unreliable measurement becomes a note with a remark about the doubt. If noise is the only doubt, the
-/// severity is that of the smallest loss compatible with the noise, at most a warning. A finding that relies on a single sample, as is
-/// common in other tools' results, is less certain than its interval suggests.
+/// A finding that relies on an unreliable measurement becomes a note with a remark about the doubt. If noise is the only doubt, the finding
+/// instead gets the severity of the smallest loss compatible with the noise, but at most a warning. A finding that relies on a single
+/// sample, as is common in other tools' results, is less certain than its interval suggests.
 fn weaken(case: &Case, finding: &mut Finding) {
     let figures = |seen: &Evidence| {
         let (from, metric) = (seen.from.clone(), seen.from.split(' ').next().unwrap_or_default());
@@ -388,7 +388,7 @@ fn weaken(case: &Case, finding: &mut Finding) {
     }
 }
 
-/// The verdict, if it is a loss.
+/// The verdict if it is a loss, otherwise `None`.
 fn costs(loss: Verdict) -> Option<Verdict> {
     matches!(loss, Verdict::Costs { .. }).then_some(loss)
 }

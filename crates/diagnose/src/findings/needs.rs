@@ -1,4 +1,4 @@
-//! The resource that each rule affects, and the data that it needs from a record: `rules.txt`.
+//! For each rule, the resource that its findings reduce and the data that it needs from a record: `rules.txt`.
 
 use record::{Label, metrics};
 use serde_json::Value;

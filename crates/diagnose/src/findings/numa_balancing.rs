@@ -1,5 +1,5 @@
-//! Automatic NUMA balancing: while programs run, the kernel moves memory between nodes. To detect the CPU that uses a page, the kernel
-//! first unmaps the page.
+//! Automatic NUMA balancing: while programs run, the kernel moves memory between nodes. To detect which CPU uses a page, the kernel first
+//! unmaps the page.
 
 use super::numa_latency::has_nodes;
 use super::prelude::*;
@@ -16,7 +16,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         .report_fact(Severity::Note, what)
         .cite(text!("kernel.numa_balancing = {setting}"), "conditions.before.numa_balancing")
         .mend([Remedy::both(
-            text!("for programs bound to their nodes"),
+            text!("if programs are bound to their nodes, disable NUMA balancing"),
             "sudo sysctl kernel.numa_balancing=0",
         )
         .sets(KnobValue::new(KnobName::NumaBalancing, "0"))])

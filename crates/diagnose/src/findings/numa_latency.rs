@@ -30,13 +30,13 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(vec![found])
 }
 
-/// Remote accesses of two-socket servers take 1.4 to 2.3 times as long as local ones by design; the links between sockets carry a quarter to
-/// two thirds of a socket's memory bandwidth.
+/// In two-socket servers, remote accesses take 1.4 to 2.3 times as long as local ones by design; the links between sockets carry a quarter
+/// to two thirds of a socket's memory bandwidth.
 const LATENCY_BY_DESIGN: f64 = 2.3;
 const BANDWIDTH_BY_DESIGN: f64 = 4.0;
 
-/// The affected programs. If remote memory is no slower than its design implies, only programs that could be bound to nodes but are not
-/// bound count as affected.
+/// The affected programs. If remote memory is no slower than expected from the design of the machine, only programs that could be bound to
+/// nodes but are not bound count as affected.
 fn felt_by(ignoring: f64, remote_share: f64, by_design: f64) -> Relevance {
     let remote = 1.0 + (ignoring - 1.0) / remote_share;
     if remote <= by_design { Relevance::Few } else { Relevance::Some }
@@ -107,7 +107,7 @@ fn remote_loss(
     share: f64,
     slowdown: impl Fn(f64, f64) -> f64,
 ) -> Option<Verdict> {
-    // The median of the lower or upper interval ends, over the local or the remote cells.
+    // The median of the lower or upper interval bounds, over all local or all remote cells.
     let cells = |local: bool, end: fn((f64, f64)) -> f64| {
         let all = case.figures_of(metric);
         let wanted = all.filter(|m| (m.labels.count(Label::From) == m.labels.count(Label::To)) == local);

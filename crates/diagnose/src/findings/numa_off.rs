@@ -14,7 +14,7 @@ use crate::memory_channels;
 /// (published results for two Xeon packages). With separate nodes, all accesses of a program could be local.
 pub(super) const RULE: Rule = Rule { name: "numa-off", find };
 
-/// Latency to another package divided by the local latency: the lowest and highest published ratio for two packages.
+/// Latency to another package divided by the local latency: the lowest and highest published ratios for two packages.
 pub(super) const REMOTE: (f64, f64) = (1.5, 1.8);
 
 /// Whether all packages reach all memory over one bus. Processors before AMD's K8 (family 15) and Intel's Nehalem (family 6, model 26), as

@@ -15,7 +15,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let smt = case.record.conditions.before.smt.as_deref();
     let setting = smt.filter(|smt| matches!(*smt, "off" | "forceoff"));
     let is_smt_off = setting.is_some() || are_threads_of_power(machine);
-    // A core has at most four threads, or eight on POWER, of which one is online.
+    // A core has at most four threads (eight on POWER), one of which is online, so at most three (seven) of them are offline.
     let off_with_smt = online.saturating_mul(if machine.architecture.starts_with("ppc64") { 7 } else { 3 });
     let most = if is_smt_off { off_with_smt } else { missing_siblings(machine, smt, online) };
     let of_online = |core| machine.cpus.iter().any(|cpu| cpu.online && cpu.core == Some(core));
@@ -35,7 +35,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             RULE.name,
             text!(
                 "offline-cpus-known-siblings",
-                "{without} of {present} CPUs offline: SMT siblings on cores in use"
+                "{without} of {present} CPUs offline: they are SMT siblings of online CPUs"
             ),
         ),
         None if is_guest => note(
@@ -46,7 +46,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
             RULE.name,
             text!(
                 "offline-cpus-may-be-siblings",
-                "{without} of {present} CPUs offline: they may be SMT siblings on cores in use"
+                "{without} of {present} CPUs offline: they may be SMT siblings of online CPUs"
             ),
         ),
     };
@@ -66,8 +66,8 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     }])
 }
 
-/// Maximum number of offline CPUs that may be siblings of online cores; Linux does not show the core of an offline CPU. Some tools also
-/// count the cores of offline CPUs.
+/// Maximum number of offline CPUs that may be siblings of online CPUs; Linux does not show the core of an offline CPU. The result is at
+/// most the number of online CPUs, because some tools also count the cores of offline CPUs.
 fn missing_siblings(machine: &Machine, smt: Option<&str>, online: u32) -> u32 {
     if matches!(smt, Some("notsupported" | "notimplemented"))
         || !(machine.architecture.is_empty() || machine.architecture.contains("86"))
@@ -82,7 +82,7 @@ fn missing_siblings(machine: &Machine, smt: Option<&str>, online: u32) -> u32 {
 }
 
 /// Whether the offline CPUs are threads of online cores. POWER kernels number the threads of a core consecutively, and older ones have no
-/// SMT control: with SMT off, every eighth CPU is online; with two threads per core, the CPU after it is online as well.
+/// SMT control. With SMT off, every eighth CPU is online; with two threads per core, the next CPU is online as well.
 fn are_threads_of_power(machine: &Machine) -> bool {
     let is_alike = |threads: usize| {
         let mut cores = machine.cpus.chunks(threads).map(|core| core.iter().map(|cpu| cpu.online));

@@ -8,17 +8,17 @@ use crate::culprits;
 /// The CPU time of other processes during the run. If the record lacks this, the load average at the start of the run is used, which may
 /// include processes that have exited.
 ///
-/// Modelled: if n threads and L other threads share n CPUs fairly, the n threads get n ÷ (n + L) of the time. Other processes that were
-/// delayed by the measurement used less CPU time than they requested. Therefore, if no CPU was idle, L is the load average minus the
-/// measurement's share, provided that the load average is known both before and after the run. If the run-queue delay of the measuring
-/// threads is known, this delay is the loss, limited to the part that other processes can have caused. A command may also wait for other
-/// reasons; its delay is at most its on-CPU time × L ÷ n.
+/// The loss is modelled: if n threads and L other threads share n CPUs fairly, the n threads get n ÷ (n + L) of the time. Other processes
+/// that were delayed by the measurement used less CPU time than they requested. Therefore, if no CPU was idle and the load average is known
+/// both before and after the run, L is the load average minus the measurement's share. If the run-queue delay of the measuring threads is
+/// known, this delay is the loss, but at most as much as other processes can have caused. A command may also wait for other reasons, so its
+/// delay is at most its on-CPU time × L ÷ n.
 pub(super) const RULE: Rule = Rule { name: "other-load", find };
 
 /// If the idle time is below this share of the busy time, no CPU was free for other processes.
 const IDLE: f64 = 0.1;
 
-/// The error of a CPU's accounted time: one tick at each end.
+/// The error of a CPU's accounted time, in seconds: one tick at each end of the run.
 const TICKS: f64 = 0.02;
 
 /// [`used_meanwhile`], if the run was long enough for tick accounting.
@@ -40,10 +40,11 @@ fn used_meanwhile(case: &Case) -> Option<Used> {
     let full = idle.is_some_and(|idle| idle < IDLE * busy);
     let stood = before.load.zip(after.load).map(|(before, after)| before[0].min(after[0] - own / seconds));
     // Other processes take no time from a busy program if they use only idle CPU time (nice 19, SCHED_IDLE) or have exited. The load
-    // average does not count in that case.
+    // average is ignored in that case.
     let wanted = stood.filter(|load| full && *load > used && !give_way(case)).unwrap_or(used);
     let of_commands = is_of_commands(case);
-    // Other processes cannot take more time than they used; they do not cause the waits of linespeed's threads for each other.
+    // Other processes cannot have caused more delay than the CPU time that they used. During the rest of the delay, linespeed's threads
+    // waited for each other.
     let ready = after.own_ready_seconds.filter(|_| !of_commands).map(|ready| ready.min(used * seconds));
     let waited = ready.filter(|ready| *ready >= 0.0 && own > 0.0).map(|ready| ready / (ready + own));
     let own = of_commands.then_some((own / seconds).max(0.0));
@@ -79,9 +80,9 @@ fn yielded<'a>(case: &Case<'a>) -> Option<&'a Measurement> {
 pub(super) struct Used {
     /// CPUs used on average during the run.
     used: f64,
-    /// Number of requested CPUs, if known; otherwise, the number of used CPUs.
+    /// Number of CPUs that these processes would have used without waiting, if known; otherwise, the number that they used.
     wanted: f64,
-    /// CPUs that commands used, if nothing else was measured.
+    /// CPUs that the commands used, if only commands were measured.
     own: Option<f64>,
     /// The share of the run for which the measuring threads waited for a CPU used by other processes, if known.
     waited: Option<f64>,
@@ -177,7 +178,7 @@ const USED: Template =
 /// The loss caused by other processes, and the evidence.
 fn weigh(used: &Used, average: Option<f64>, cpus: u32) -> Option<(Verdict, Vec<Evidence>)> {
     let others = Value::Figure(used.used, "CPUs");
-    let busy = text!("busy CPUs, excluding this run's own: {others}");
+    let busy = text!("busy CPUs, excluding those used by this run: {others}");
     let by_others = cite_fact(busy, "conditions.after.cpu_seconds and .own_cpu_seconds");
     if let Some(waited) = used.waited {
         let share = Value::Share(waited);

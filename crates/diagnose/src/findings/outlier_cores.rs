@@ -9,7 +9,7 @@ use super::prelude::*;
 
 /// The clock of each CPU with all CPUs busy, compared with the median of its core type.
 ///
-/// A CPU is an outlier if its whole interval is below the median by more than the scatter among the CPUs of its core
+/// A CPU is an outlier if its entire interval is below the median by more than the scatter among the CPUs of its core
 /// type.
 pub(super) const RULE: Rule = Rule { name: "outlier-cores", find };
 
@@ -44,7 +44,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(many.filter_map(|clocks| find_outliers(clocks)).chain(find_kinds(&clocks)).collect())
 }
 
-/// A note about core types with different clocks, with the clock of each.
+/// A note about core types with different clocks, with the clock of each core type.
 fn find_kinds(clocks: &[(&Measurement, Option<&Cpu>)]) -> Option<Finding> {
     let mut kinds: BTreeMap<&str, Vec<&Measurement>> = BTreeMap::new();
     for (m, cpu) in clocks {

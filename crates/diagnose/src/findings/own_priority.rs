@@ -10,7 +10,7 @@ use super::prelude::*;
 pub(super) const RULE: Rule = Rule { name: "own-priority", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
-    // In an imported text, the priority is that of the shell, not of the measurement.
+    // In imported output, the priority is that of the shell, not of the measurement.
     case.record.import.is_none().then_some(())?;
     let severity = match other_load::RULE.findings(case).is_empty() {
         true => Severity::Note,

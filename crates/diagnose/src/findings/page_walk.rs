@@ -3,14 +3,14 @@
 use super::huge_pages;
 use super::prelude::*;
 
-/// Load latency on 4 KiB pages compared with 2 MiB pages, at the largest working set measured on both. The result counts as memory latency
-/// only if this working set exceeds the caches.
+/// Load latency on 4 KiB pages compared with that on 2 MiB pages, at the largest working set measured on both. The result counts as memory
+/// latency only if this working set exceeds the caches.
 pub(super) const RULE: Rule = Rule { name: "page-walk", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let thp = case.record.conditions.before.thp.as_ref();
-    // No finding if programs get huge pages anyway, so that only the measurement used small ones, or if huge pages are refused to this
-    // process, because another rule reports this.
+    // There is no finding if programs get huge pages anyway and only the measurement used small ones. If huge pages are refused to this
+    // process, another rule reports this.
     if thp.is_some_and(|thp| thp == "always") || huge_pages::is_refusal_lifted(case) {
         return None;
     }
@@ -42,7 +42,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         // The interval does not include the variation between sets of pages.
         let says = text!(
             "page-walk-one-set",
-            "measured on one set of base pages; page-walk cost depends on which pages were free"
+            "measured on only one set of 4 KiB pages; page-walk cost depends on which pages were free"
         );
         finding = Finding { confidence: Confidence::Medium, ..finding.cite(says, small) };
     }

@@ -5,15 +5,15 @@ use super::steal_time;
 
 /// The tail latency of real-time wake-ups with deep idle states disabled, on a kernel built or booted without full preemption.
 ///
-/// The model assumes that the 99th percentile is close to the median with full preemption, so a slow wake-up loses 1 − median ÷ 99th
-/// percentile.
+/// The model assumes that the 99th percentile is close to the median with full preemption, so the lost share of a slow wake-up is 1 −
+/// median ÷ 99th percentile.
 pub(super) const RULE: Rule = Rule { name: "preemption", find };
 
 /// The file in which a kernel with selectable preemption reports its model.
 const MODEL: &str = "/sys/kernel/debug/sched/preempt";
 
-/// The tail counts as long if the 99th percentile is at least this many times the median. Published tails of kernels with full preemption
-/// are shorter.
+/// The tail is considered long if the 99th percentile is at least this many times the median. Published tails of kernels with full
+/// preemption are shorter.
 const TAIL: f64 = 4.0;
 
 /// The real-time wake-ups with the longest 99th percentile, and this percentile. Wake-ups with tuned settings are used if they were

@@ -6,8 +6,7 @@ use super::prelude::*;
 /// slightly above one, capacity should be counted in cores; if it is well above one, it should be counted in CPUs.
 pub(super) const RULE: Rule = Rule { name: "smt-yield", find };
 
-/// Thresholds for the share of a core that a sibling adds: half a core minus and plus a quarter. Below the first, a sibling adds little;
-/// above the second, it adds much.
+/// Thresholds for the share of a core that a sibling adds: less than a quarter of a core is little, more than three quarters is much.
 const LITTLE: f64 = 0.25;
 const MUCH: f64 = 0.75;
 

@@ -5,8 +5,8 @@ use super::steal_time;
 
 /// The share stolen by the operating system.
 ///
-/// Time withheld by a quota of this cgroup is reported by `cpu-quota`: if all CPUs are busy, the quota stops each CPU for the share 1 −
-/// quota ÷ CPUs of the time.
+/// Time withheld by a quota of this cgroup is reported by `cpu-quota`: if all CPUs are busy, each CPU is stopped for 1 − quota ÷ CPUs of
+/// the time.
 pub(super) const RULE: Rule = Rule { name: "stolen-os", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {

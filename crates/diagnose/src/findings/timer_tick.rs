@@ -6,8 +6,8 @@ use crate::resources::DEFAULT_SLACK_NS;
 
 /// Wake-up latencies that are spread evenly over a tick, as is the case without high-resolution timers.
 ///
-/// The gain is modelled: with high-resolution timers, an ordinary thread is delayed only by its timer slack of 50 µs;
-/// the interval is from half to twice this value.
+/// The gain is modelled: with high-resolution timers, an ordinary thread is delayed only by its timer slack of 50 µs.
+/// The interval allows for half to twice this delay.
 pub(super) const RULE: Rule = Rule { name: "timer-tick", find };
 
 /// Wake-ups spread over a tick have a median near half a tick, and none is delayed by much more than one tick.

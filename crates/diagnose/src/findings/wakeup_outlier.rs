@@ -19,7 +19,7 @@ fn longest(m: &Measurement) -> f64 {
     m.summary.max
 }
 
-/// Wake-ups that differ only by CPU, longest first.
+/// Groups of wake-up results that differ only in the CPU, each with the longest wake-up first.
 pub(super) fn groups<'a>(case: &Case<'a>) -> Vec<Vec<&'a Measurement>> {
     let mut groups: BTreeMap<(String, String), Vec<&Measurement>> = BTreeMap::new();
     for metric in [metrics::WAKEUP_LATENCY, metrics::WAKEUP_MAXIMUM] {

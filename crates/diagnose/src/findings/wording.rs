@@ -1,4 +1,5 @@
-//! Snapshots of the wording of some findings of each kind. Tests of all other findings check their codes and values.
+//! Snapshots of the wording of some findings of each kind. For all other findings, tests check only the codes and
+//! values.
 
 use insta::assert_snapshot;
 use record::diagnosis::Finding;

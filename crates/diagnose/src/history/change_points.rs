@@ -2,11 +2,11 @@
 //!
 //! A series is cut at the point with the greatest weighted likelihood ratio of two levels to one level, unless this ratio may be due to
 //! chance. Each part is then cut in the same way (hierarchical division, as in E-divisive: Matteson and James, JASA 109:334, 2014). A
-//! permutation test determines the probability: without a change, every order of the values is equally likely, regardless of their
-//! distribution and the width of each interval. Therefore, a series without a change is cut in at most [`WRONG`] of cases. A value's weight
-//! is the inverse of its variance. The variance is based on the value's own interval and on the typical scatter of the series, because runs
-//! differ by more than a single run shows. Values that drift or depend on earlier values are not exchangeable: for these, the test shows
-//! only that they changed.
+//! permutation test determines the probability that the ratio is due to chance: without a change, every order of the values is equally
+//! likely, regardless of their distribution and the width of each interval. Therefore, a series without a change is cut in at most
+//! [`WRONG`] of cases. A value's weight is the inverse of its variance. The variance is based on the value's own interval and on the
+//! typical scatter of the series, because runs differ by more than a single run shows. Values that drift or depend on earlier values are
+//! not exchangeable: for these, the test shows only that they changed.
 
 use record::difference::WRONG;
 
@@ -57,8 +57,8 @@ fn weigh(values: &[Value]) -> Vec<(f64, f64)> {
     values.iter().map(|value| (value.value, least / (value.deviation.powi(2) + least))).collect()
 }
 
-/// The conditions for cutting a part: a minimum number of values, because with fewer values even the clearest order is too likely to occur
-/// by chance, and a maximum probability that the cut is due to chance.
+/// The conditions for cutting a part. There is a minimum number of values, because with fewer values even the clearest order is too likely
+/// to occur by chance. There is also a maximum probability that the cut is due to chance.
 #[derive(Clone, Copy)]
 struct Bounds {
     least: usize,
@@ -77,8 +77,8 @@ fn divide(values: &[(f64, f64)], begin: usize, bounds: Bounds, chance: &mut Chan
     divide(after, begin + at, bounds, chance, cuts);
 }
 
-/// The cut at which the levels of the two sides differ most clearly, and how clear the difference is, measured by how much the weighted sum
-/// of squares falls with two levels instead of one.
+/// The cut at which the levels of the two sides differ most clearly, and a measure of this difference: the decrease of the weighted sum of
+/// squares if two levels replace one.
 fn best_cut(values: &[(f64, f64)]) -> Option<(usize, f64)> {
     let last = values.len().checked_sub(LEAST_SIDE)?;
     let (all, weight) = values.iter().fold((0.0, 0.0), |(sum, all), (v, w)| (sum + v * w, all + w));

@@ -34,8 +34,8 @@ pub struct Past {
 }
 
 impl Past {
-    /// Creates the summary of a record. If no names are requested, it contains all headlines; otherwise, it contains the headlines and the
-    /// results of the metrics with these names.
+    /// Creates the summary of a record. If no names are requested, it contains all headlines; otherwise, it contains only the headlines and
+    /// the metrics with these names.
     pub fn from_record(record: &Record, path: std::path::PathBuf, asked: &[String]) -> Option<Self> {
         let at = record::date::seconds(&record.started)?;
         let facts = tell_facts(record);
@@ -63,7 +63,7 @@ pub const HEADLINES: [&str; 4] = [
     crate::resources::WAKE_UP,
 ];
 
-/// The requested headlines and rows, each as a result; a headline's metric is its name.
+/// The requested headlines and rows as results. The metric of a headline is the name of the headline.
 fn figures(record: &Record, asked: &[String]) -> Vec<RowFigure> {
     let is_asked = |name: &str| asked.iter().any(|asked| asked.replace('-', " ") == name.replace('-', " "));
     let rows = crate::row_figures(record);
@@ -181,8 +181,8 @@ fn interval(before: &[Value], after: &[Value], ratio: f64) -> Option<(f64, f64)>
     Some((at(low), at(high))).filter(|(low, high)| low.is_finite() && high.is_finite())
 }
 
-/// The CPU placement in the newest records that contain it and, if the placement was different before, the date of the first record with
-/// the current one.
+/// For each fact about CPU placement that has changed: its newest value, the date of the first record with this value, and the previous
+/// value.
 pub fn since(records: &[Past]) -> Vec<Text> {
     let of_fact = |(at, fact): (usize, &crate::Fact)| {
         let value = |past: &'_ Past| past.facts.get(at).cloned().flatten();

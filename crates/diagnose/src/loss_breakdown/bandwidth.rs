@@ -28,7 +28,7 @@ pub(super) fn descend(case: &Case, steps: &mut Steps) {
     let delivered = steps.breakdown.delivered;
     // The share in the finding is relative to the bandwidth that would have been reached without other processes.
     let of_others = |share: f64| delivered * share / (1.0 - share);
-    // The rule's own finding is used, because in the list of findings it may be merged with the finding about general load.
+    // The rule is applied again here, because the list of findings may contain its finding only merged with the finding about general load.
     let found = RULE.findings(case).pop();
     if let Some(Finding { loss: Verdict::Costs { share, interval: (low, high) }, what, measured, .. }) = found
         && !what.is(&AT_TIMES)

@@ -27,7 +27,7 @@ pub(super) fn claims(layers: &Rows, together: Together, floor: Option<&Verdict>)
             ((Answer::CannotTell, why), _) => cannot(why),
             ((_, why), Some(noise)) => cannot(text!(
                 "overhead-claim-within-noise",
-                "the noise floor is too high (A/A control: {noise}): {why}",
+                "the noise floor is too high (A/A control: {noise}) for this result: {why}",
                 noise = state(noise)
             )),
             (judged, None) => judged,
@@ -69,7 +69,8 @@ fn find_pair<'a>(layers: &'a Rows<'a>, pairs: &str) -> Pair<'a> {
     })
 }
 
-/// The answer from comparisons that must all agree. For each comparison, `parts` contains a text to report if the comparison is missing.
+/// The answer from comparisons that must all agree. For each comparison, `parts` contains a message that is reported if the comparison is
+/// missing.
 fn conclude(layers: &Rows, together: Together, parts: &[&str]) -> (Answer, Text) {
     let mut supported = true;
     let mut contradicted = false;
@@ -114,7 +115,7 @@ fn by_migrations(layers: &Rows, pairs: &str, (answer, why): (Answer, Text)) -> (
             let rate = format!("{rate:.2}");
             (answer, text!("{why}, with {rate} migrations/s"))
         }
-        Some(_) => cannot(text!("no migrations while unpinned ({why})")),
+        Some(_) => cannot(text!("no migrations occurred while the layer was unpinned ({why})")),
         None => {
             cannot(text!("the kernel did not count migrations, so the cost may have another cause ({why})"))
         }

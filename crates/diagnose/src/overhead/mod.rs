@@ -14,8 +14,9 @@ use crate::record_index::RecordIndex;
 use record::text;
 use rows::{Rows, Together};
 
-/// Steps, noise floor and conclusions. Each layer also gets the interval of its extra time over the fastest layer.
-/// `None` if layers were not timed alternately; published results, for example, are single values without an interval.
+/// Steps, noise floor and conclusions. Each layer also gets the interval of its extra time relative to the fastest
+/// layer. `None` if layers were not timed alternately; published results, for example, are single values without an
+/// interval.
 pub(crate) fn overhead(index: &RecordIndex, layers: &mut [Layer]) -> Option<Overhead> {
     let rows = Rows::from_index(index);
     let locate = |from: &str| rows.0.iter().find(|row| crate::figures::locate_figure(row.m) == from);

@@ -143,8 +143,8 @@ fn each(pair: &Pair, verdict: &Verdict) -> Option<Text> {
         without = significant(without)
     );
     let Verdict::Costs { share, .. } = verdict else { return Some(counted) };
-    // The additional events per second of work without the property. With the property, the same work takes 1 + share
-    // seconds, and events occur for all of this time.
+    // The additional events during work that takes one second without the property. With the property, the same work
+    // takes 1 + share seconds, and events occur for all of this time.
     let more = with * (1.0 + share) - without;
     if *share <= 0.0 {
         return Some(counted);

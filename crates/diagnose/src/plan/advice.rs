@@ -43,8 +43,8 @@ pub(super) fn memory(available: &AvailableResources, processes: &[Process]) -> O
     Some(Advice { about: "memory".to_owned(), says, ..Advice::default() })
 }
 
-/// The amount of memory per process, in bytes, if the processes on each node share its memory evenly; the smallest
-/// amount over all nodes.
+/// The amount of memory per process, in bytes, if the processes on a node share the node's memory evenly. If processes
+/// get different amounts, this is the smallest amount.
 fn room(available: &AvailableResources, processes: &[Process]) -> Option<u64> {
     let mut shares: BTreeMap<u32, (Option<u64>, u64)> = BTreeMap::new();
     for seat in &available.seats {

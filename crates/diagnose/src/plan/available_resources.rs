@@ -25,8 +25,8 @@ pub(super) struct Seat {
     pub bytes: Option<u64>,
     /// Whether all online CPUs of the node are usable.
     pub whole: bool,
-    /// The usable CPUs, grouped by last-level cache if the node has several caches that cores share, or by domains
-    /// found by timing.
+    /// The usable CPUs of each domain: a last-level cache that cores share, or a domain found by timing. Empty if the
+    /// node does not have several domains.
     pub domains: Vec<CpuList>,
 }
 

@@ -16,10 +16,10 @@ pub enum PlanError {
         most: u32,
     },
     /// The list of requested CPUs is empty.
-    #[error("--cpus: the list is empty; example: --cpus 0-3,8")]
+    #[error("the list of --cpus is empty; use, for example, --cpus 0-3,8")]
     NoCpusAsked,
     /// Some requested CPUs cannot be used.
-    #[error("--cpus {asked}: CPU {missing} cannot be used; usable CPUs: {usable}")]
+    #[error("--cpus {asked}: CPU {missing} cannot be used (usable CPUs: {usable})")]
     CpusNotUsable {
         /// The requested CPUs.
         asked: CpuList,

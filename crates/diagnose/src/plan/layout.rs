@@ -235,7 +235,8 @@ fn share_threads(processes: &mut [Process]) {
     }
 }
 
-/// The note that processes fill the machine because only a number of threads was requested: one process per node would leave CPUs idle.
+/// The note for a request that specifies only a number of threads: the processes fill the machine, because one process per node would leave
+/// CPUs idle.
 fn several_a_node(available: &AvailableResources, layout: &Layout, request: &PlanRequest) -> Option<Text> {
     let (processes, nodes) = (layout.processes.len(), available.seats.len());
     let count = request.threads.filter(|_| request.processes.is_none() && processes > nodes)?;

@@ -299,7 +299,7 @@ fn cautions(record: &Record, available: &AvailableResources, gains: bool) -> Vec
 
 /// The note that siblings are assumed or unknown, if this affects the plan.
 fn siblings_not_reported(available: &AvailableResources, processes: &[Process]) -> Option<Text> {
-    // A process on entire nodes uses all CPUs of each core, regardless of their numbers.
+    // A process on entire nodes uses all CPUs of each core, regardless of how the CPUs are numbered.
     let whole = !available.narrowed && processes.iter().all(|process| process.whole_nodes);
     (!whole || available.numbering != Numbering::Unknown).then_some(())?;
     available.numbering.caution(available.cpus().first()?)

@@ -12,7 +12,7 @@ pub(super) enum Numbering {
     /// The record lists the CPUs of each core, or each core has one CPU.
     #[default]
     Recorded,
-    /// Assumed from Linux's usual numbering: a core consists of this many CPUs, at this distance from each other.
+    /// Assumed from Linux's usual numbering: a core consists of `per_core` CPUs, whose numbers differ by `step`.
     Assumed { step: u32, per_core: u32 },
     /// Cores have several CPUs, but the record does not show which.
     Unknown,
@@ -83,7 +83,7 @@ fn assumed(
         cpus.len().is_multiple_of(per_core).then_some(())?;
         let (first, further) = cpus.split_at(cpus.len() / per_core);
         let step = further.first()?.checked_sub(*first.first()?)?;
-        // A single range of numbers is ambiguous unless it is one core, because siblings may have adjacent numbers.
+        // A single range of numbers is ambiguous unless it belongs to one core, because siblings may have adjacent numbers.
         let is_one_range = cpus.windows(2).all(|two| matches!(two, [a, b] if *b == a + 1));
         if (is_one_range && first.len() > 1) || *common.get_or_insert(step) != step {
             return None;

@@ -11,7 +11,7 @@ use crate::shape::joined;
 
 /// Minimum number of checks for a layout to rely on them.
 pub(super) const LEAST_LOOKS: u32 = 4;
-/// A pair that shares a core in fewer than one in this many checks shares it only temporarily.
+/// If a pair shares a core in less than one check out of this many, it shares the core only temporarily.
 const STAYS: u32 = 2;
 /// Maximum number of named pairs.
 const NAMED: usize = 4;

@@ -104,7 +104,7 @@ fn why(yields: &[Yield], value: f64, used: bool, per_core: u32) -> Text {
         },
         several => match range(several) {
             Some((least, most)) => text!(
-                "This is the median of {workloads} workloads, from {least} ({least_of}) to {most} ({most_of}).",
+                "This is the median of {workloads} workloads, which range from {least} ({least_of}) to {most} ({most_of}).",
                 workloads = several.len(),
                 least = Value::Share(least.value - 1.0),
                 least_of = &least.workload,
@@ -141,7 +141,7 @@ fn measured(index: &RecordIndex) -> Vec<Yield> {
     let one = |(workload, all): (&str, Vec<&Measurement>)| {
         let m = crate::figures::middle(all.iter().copied())?;
         let between = (m.summary.n > 1).then(|| spread(&m.summary));
-        let says = text!("{workload}, all siblings of a core / one sibling: {ratio}", ratio = m);
+        let says = text!("{workload}, all siblings of a core relative to one sibling: {ratio}", ratio = m);
         let evidence = vec![cite_fact(says, m)];
         Some(Yield { workload: workload.to_owned(), value: m.value(), between, evidence })
     };

@@ -28,11 +28,12 @@ pub fn plan_needs(metric: Metric) -> bool {
 /// The latency curve.
 const LATENCY: &[Metric] = &[metrics::LOAD_LATENCY];
 
-/// Problems with a group of a record's results, the worst first, each with the remark on the newest record if an older one is used instead.
+/// Possible problems with one group of a record's results, worst first. Each problem has a remark, which is used if the newest record has
+/// the problem and an older record is used instead.
 const LACKS: [Template; 5] = [
     // The kernel, or a setting that affects these results, differs from the current one.
     Template::new("plan-newer-changed", "(the newest, {newer}, has a different kernel or settings)"),
-    // The latency curve does not reach memory, as is required for the gain from huge pages.
+    // The latency curve does not reach memory, so it does not show the gain from huge pages.
     Template::new("plan-newer-partial", "(the newest, {newer}, lacks memory latency)"),
     Template::new(
         "plan-newer-hampered",
@@ -42,9 +43,9 @@ const LACKS: [Template; 5] = [
     Template::new("plan-newer-doubtful", "(unreliable in the newest, {newer})"),
 ];
 
-/// The problems of a record, in the order of [`LACKS`]. The record with the least serious problem is used; among equals, the newest. Doubt
-/// comes last, so that an older quick run never replaces a better one and a plan uses the same record as a report on `.` (this machine's
-/// newest record); among quick runs, doubt is ignored.
+/// The problems of a record, in the order of [`LACKS`]. The record with the least serious problems is used; if several records are equal,
+/// the newest of them is used. Doubt comes last, so that an older quick run never replaces a better run, and so that a plan uses the same
+/// record as a report on `.` (this machine's newest record). Among quick runs, doubt is ignored.
 type Lacks = [bool; 5];
 
 fn find_lacks(now: &Record, other: &Record, group: &[Metric], in_doubt: bool) -> Lacks {
@@ -71,7 +72,8 @@ struct Candidate<'a> {
     /// The index of the record among all records, newest first.
     at: usize,
     figures: Vec<&'a Measurement>,
-    /// Whether the results that a plan uses are in doubt: most of them or, in a latency curve, the pair for the gain from huge pages.
+    /// Whether the results that a plan uses are in doubt: at least half of them or, in a latency curve, at least one of the two results
+    /// that show the gain from huge pages.
     in_doubt: bool,
 }
 

@@ -71,7 +71,7 @@ fn beside(triad: &Measurement, read: Option<&Measurement>, threads: &str) -> Tex
 }
 
 /// Memory bandwidth: the best all-CPU triad compared with the peak bandwidth of the memory devices, in quick, normal and full runs alike.
-/// If the devices are unknown, there is no ceiling, because no other loop can replace triad.
+/// If the devices are unknown, there is no ceiling, because no other loop's bandwidth can serve as one.
 pub(super) fn bandwidth(index: &RecordIndex) -> Option<Headline> {
     let (triad, read) = triad_and_read(index)?;
     let who = count_noun(triad.labels.count(Label::Threads)?, "thread");
@@ -135,7 +135,7 @@ fn measured_otherwise(index: &RecordIndex) -> Vec<Text> {
     [own, loaded, probed].into_iter().flatten().collect()
 }
 
-/// A result's values by CPU placement, if it depends on that.
+/// A result's values by CPU placement, if the result depends on the placement.
 fn by_placement(index: &RecordIndex, m: &Measurement) -> Option<Text> {
     noise::explain(m, moved(index.shape()?))
 }

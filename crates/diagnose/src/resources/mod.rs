@@ -84,9 +84,8 @@ fn taken(index: &RecordIndex) -> Option<f64> {
     mean(None).or_else(|| Some(mean(Some("os"))? + mean(Some("below"))?)).filter(|share| *share >= RESOLUTION)
 }
 
-/// The highest clock of this model, and its source: the kernel or CPUID or, failing these, the vendor's list. There is
-/// no ceiling if the hypervisor reports the base clock as the highest one, or if the only clock is part of a firmware
-/// name.
+/// The highest clock of this model, and its source: the kernel or CPUID or, failing these, the vendor's list. There is no ceiling if the
+/// hypervisor reports the base clock as the highest one, or if the only known clock is part of a name in the firmware.
 fn advertised(machine: &Machine) -> Option<(f64, Text)> {
     let processor = &machine.processor;
     let is_base = |hz: &u64| processor.family.is_some() && processor.base_hz.is_some_and(|base| *hz <= base);

@@ -52,8 +52,8 @@ pub(crate) fn not_reached(index: &RecordIndex) -> Vec<Text> {
                 let page = m.labels.word(Label::Page).and_then(|page| parse_bytes(page).ok());
                 text!(
                     "memory-latency-not-reached-on-small-pages",
-                    "memory latency on ordinary pages not measured, because the largest working set ({size}) fits in the caches; it is {latency} \
-                     on {page} pages. Use linespeed run latency{full}",
+                    "memory latency on ordinary pages not measured, because the largest working set ({size}) fits in the caches; on {page} \
+                     pages, the latency is {latency}. Use linespeed run latency{full}",
                     latency = Value::Figure(memory.map_or(m.value(), |level| level.latency_ns), "ns"),
                     page = page.map_or(Value::from("other"), Value::Bytes)
                 )
@@ -96,12 +96,12 @@ pub(crate) enum Walk {
 
 /// If no cache is known, working sets of at least this size count as memory.
 const UNKNOWN_CACHES: u64 = 32 << 20;
-/// If the last cache was found only by measurement, working sets below this size never count as beyond it, because TLB steps occur in that
-/// range.
+/// If the size of the last cache is known only from measurements, working sets below this size never count as memory, because TLB steps
+/// occur in this range.
 const LEAST_FOUND: u64 = 32 << 20;
 
 impl Walk {
-    /// The smallest working set of which most does not fit in caches of this size.
+    /// The size of the smallest working set that mostly exceeds caches of this size.
     fn past(self, caches: u64) -> u64 {
         match self {
             Walk::Loads => caches.saturating_add(caches / 2),
@@ -118,7 +118,8 @@ pub(super) fn beyond_advertised(record: &Record, walk: Walk) -> u64 {
     }
 }
 
-/// Minimum total size of arrays as a multiple of the last-level caches: STREAM's rule, minus a small amount for rounding to whole chunks.
+/// Minimum total size of arrays as a multiple of the size of the last-level caches: STREAM's rule, minus a small amount for rounding to
+/// whole chunks.
 const LEAST_TIMES: f64 = 3.5;
 
 /// Whether arrays are so small that the last-level caches, as advertised or as measured, may contain part of the data. Arrays of another
@@ -142,7 +143,8 @@ pub(crate) fn beyond(record: &Record, levels: &[Level], walk: Walk) -> u64 {
             Walk::Loads => 1,
             Walk::Arrays => count_last_caches(record),
         };
-        // Streams are prefetched, and a temporarily idle neighbor leaves the entire cache to them.
+        // For arrays, the advertised size is a lower limit, because streams are prefetched and a temporarily idle neighbor leaves the
+        // entire cache to them.
         let least = match walk {
             Walk::Loads => LEAST_FOUND,
             Walk::Arrays => record.machine.last_level_bytes().max(LEAST_FOUND),

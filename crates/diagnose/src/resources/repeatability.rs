@@ -6,7 +6,7 @@ use super::{Headline, resources};
 use crate::record_index::RecordIndex;
 
 /// Adds to each headline the difference between two interleaved halves of its samples, if these were saved. Drift within a run affects both
-/// halves equally; the remaining difference shows how well a second run within the same minute would repeat the result.
+/// halves equally; the remaining difference shows how well a second run within the same minute would reproduce the result.
 pub(crate) fn state_repeatability(record: &Record, headlines: &mut [Headline]) {
     let [one, other] = [0, 1].map(|which| resources_of_half(record, which));
     for headline in headlines {

@@ -95,8 +95,8 @@ pub(crate) fn triad_threads(index: &RecordIndex) -> Option<u64> {
     triad_and_read(index)?.0.labels.count(Label::Threads)
 }
 
-/// The published range of a quantity, by its name in the data, for the results of a record and for a line of text. `threads` is the number
-/// of threads of the triad, if it is known.
+/// The published range of the quantity with this name in the data, for results of a record and for results in a line of text. `threads` is
+/// the number of threads of the triad, if it is known.
 pub(crate) fn published(
     machine: &Machine,
     core: Option<&'static Core>,
@@ -126,8 +126,9 @@ pub(crate) fn wake_up<'a>(index: &RecordIndex<'a>, policy: &str) -> Option<&'a M
     Some(held.unwrap_or(own))
 }
 
-/// The clock of this model from the vendor's list. If the list has none, the boost of the family or of this part with one core busy;
-/// between the base clock and the boost with all cores busy, of this part if known.
+/// The range of this model's clock, from the vendor's list if the model is listed there. Otherwise, there are two possible ranges: the
+/// family's published boost, and the processor's reported base and maximum clock. The first is preferred with one core busy, the second
+/// with all cores busy.
 fn clock(machine: &Machine, core: Option<&'static Core>, what: &str, alone: bool) -> Option<Range> {
     let of = |what: &str| range_of(core?, what, machine);
     let own = |hz: Option<u64>| hz.filter(|hz| *hz > 0 && !machine.is_virtual()).map(|hz| hz as f64);
@@ -140,16 +141,16 @@ fn clock(machine: &Machine, core: Option<&'static Core>, what: &str, alone: bool
     };
     let family = || {
         let boost = of("clock.max_turbo")?;
-        // The part may boost to less than the listed ones.
+        // The boost clock of this part may be lower than that of the listed parts.
         let least = if alone { most } else { Some(of("clock.base")?.low) };
-        // Base and boost clocks are the same under a hypervisor.
+        // The range also applies to guests, because base and boost clocks are the same under a hypervisor.
         Some(Range { low: least.map_or(boost.low, |hz| hz.min(boost.low)), guest: true, ..boost })
     };
     of(what).or_else(|| if alone { family().or_else(stated) } else { stated().or_else(family) })
 }
 
-/// The triad range, scaled by the number of sockets for a whole server; for a part of a server or a guest, scaled by the number of cores
-/// and limited to the range of the sockets.
+/// The triad range. For a whole server, it is scaled by the number of sockets. For a guest or a part of a server, it is scaled by the
+/// number of cores and limited to the range of the sockets.
 fn triad_range(machine: &Machine, core: &'static Core, threads: Option<u64>) -> Option<Range> {
     let sockets = sockets(machine);
     let of_socket = range_of(core, "stream.triad", machine);

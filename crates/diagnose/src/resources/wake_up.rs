@@ -85,7 +85,7 @@ pub(super) fn wake_up(index: &RecordIndex) -> Option<Headline> {
         // In this case, the ceiling is the result with current settings, so the text must not claim that the tuned setting reached it.
         Some(held) if held > delivered.value() => text!(
             "wake-up-no-faster",
-            "the same; disabling deep idle states does not improve it ({held})",
+            "the same, because disabling deep idle states does not improve the result ({held})",
             held = Value::Figure(held, "ns")
         ),
         Some(_) => text!("wake-up-best", "the same with deep idle states disabled"),

@@ -9,14 +9,14 @@ use super::{CORES_FIRST, POOR};
 use crate::figures::RESOLUTION;
 use crate::usl::FitDoubt;
 
-/// If the fit's single-thread throughput is less than this share of the measured one, threads share cores.
+/// If the fit's single-thread throughput is less than this share of the measured single-thread throughput, threads share cores.
 const ALONE: f64 = 0.9;
 /// A throughput peak is reported only up to this multiple of the last step's thread count, because the law is a mere extrapolation beyond
 /// that.
 const FAR: f64 = 4.0;
 
-/// Explains the steps of one workload and placement. `one` is the throughput of one thread; `has_interval` is set if this step and the last
-/// step were measured often enough for a 95 % interval.
+/// Explains the steps of one workload and placement. `one` is the throughput of one thread; `has_interval` is set if both the single-thread
+/// step and the last step were measured often enough for a 95 % interval.
 pub(super) fn meaning(
     scaling: &Scaling,
     one: f64,

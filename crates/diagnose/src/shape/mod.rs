@@ -26,7 +26,7 @@ pub(crate) const ONE_CORE: f64 = 1.5;
 const OWN_CORES: f64 = 1.3;
 /// Minimum number of placement checks for a verdict on whether CPUs move.
 const LEAST_LOOKS: usize = 4;
-/// CPUs count as floating if at least this many placement checks differ from the usual state: a single check may be disturbed.
+/// CPUs are considered to be floating if at least this many placement checks differ from the usual state: a single check may be disturbed.
 const LEAST_OTHER: usize = 2;
 
 /// The results of a record's placement checks; `None` if there are none.
@@ -134,7 +134,7 @@ impl Series<'_> {
         self.all.iter().flatten().copied()
     }
 
-    /// The CPU pairs of a placement check that answered, with their handover times and whether they were on one core.
+    /// The CPU pairs of a placement check that have a handover time, with this time and whether the two CPUs were on one core.
     fn pairs<'b>(&'b self, look: &'b Look) -> impl Iterator<Item = ((usize, usize), f64, bool)> + 'b {
         let cpus = &self.looks.cpus;
         let on_one = |(a, b): (usize, usize)| {
@@ -212,7 +212,7 @@ fn motion(states: &[&ShapeState], is_virtual: bool) -> Motion {
     let mut counts: BTreeMap<&ShapeState, usize> = BTreeMap::new();
     states.iter().for_each(|state| *counts.entry(state).or_default() += 1);
     let usual = counts.values().copied().max().unwrap_or(0);
-    // A single disturbed check may show other distances, but no shared core.
+    // A single disturbed check may show different distances, but it does not show a shared core.
     let stay = states.windows(2).all(|pair| pair[0].cores == pair[1].cores);
     match states.len() {
         n if n - usual >= LEAST_OTHER && is_virtual => Motion::Floating,

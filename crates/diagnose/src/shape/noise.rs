@@ -10,8 +10,8 @@ use record::{CpuList, Label, Measurement, Summary, Text, detail, text};
 /// Minimum number of samples per state for computing an interval.
 const LEAST: usize = 6;
 
-/// The state of a result's CPUs before and after a sample, if it is the same; `None` if they moved in between or the state is unknown. A pair
-/// is measured right after a check.
+/// The state of a result's CPUs before and after a sample, if it is the same; `None` if they moved in between or the state is unknown. For
+/// a pair, which is measured right after a check, only the state before the sample counts.
 fn state(m: &Measurement, cpus: &CpuList, states: &[Option<ShapeState>], look: u32) -> Option<ShapeState> {
     let after = look as usize;
     let before = among(states.get(after.checked_sub(1)?)?.as_ref()?, cpus);
@@ -33,7 +33,8 @@ fn cpus_of(m: &Measurement) -> CpuList {
     known.unwrap_or_else(|| [Label::Cpu, Label::From, Label::To].into_iter().filter_map(one).collect())
 }
 
-/// The part of a state that concerns these CPUs. A single CPU shares cores and caches with the others.
+/// The part of a state that concerns these CPUs. A single CPU may share cores and caches with any others, so for a single CPU this is the
+/// complete state.
 fn among(state: &ShapeState, cpus: &CpuList) -> ShapeState {
     if cpus.len() < 2 {
         return state.clone();
@@ -49,8 +50,8 @@ fn among(state: &ShapeState, cpus: &CpuList) -> ShapeState {
     }
 }
 
-/// The change of placement between the checks before and after a measurement: its CPU moved to another package or die, or away from its
-/// memory, or its CPUs were on a different number of cores. `None` if nothing changed or a change is unknown.
+/// The change of placement between the checks before and after a measurement: the CPU moved to another package or die or away from its
+/// memory, or the CPUs occupied a different number of cores. `None` if nothing changed or if this is unknown.
 pub(crate) fn moved_during(m: &Measurement, states: &[Option<ShapeState>]) -> Option<Text> {
     let (first, last) = (*m.looks.first()? as usize, *m.looks.last()? as usize);
     let span: Vec<&ShapeState> = states
@@ -105,7 +106,8 @@ pub(crate) fn explain(m: &Measurement, states: &[Option<ShapeState>]) -> Option<
             share = Value::Share(other.n as f64 / (one.n + other.n) as f64)
         ));
     }
-    // For several CPUs, the number of cores that they occupy matters most. While all are busy, this is the number right afterwards.
+    // For several CPUs, the number of cores that they occupy matters most. The check right after the sample shows the number while all CPUs
+    // were busy; for a pair, the check before the sample is used.
     let mut by_cores = BTreeMap::<usize, Vec<f64>>::new();
     for (value, look) in m.samples.iter().zip(&m.looks).filter(|_| cpus.len() > 1) {
         let at = (*look as usize).checked_sub(usize::from(is_of_pair(m)));
@@ -117,7 +119,7 @@ pub(crate) fn explain(m: &Measurement, states: &[Option<ShapeState>]) -> Option<
     {
         return Some(text!(
             "noise-by-cores",
-            "{one} while its {cpus} CPUs were on {few} cores, {other} while they were on {many} ({share} of the samples)",
+            "{one} while the {cpus} CPUs were on {few} cores, {other} while they were on {many} ({share} of the samples)",
             one = figure(&one),
             cpus = cpus.len(),
             few = *few,

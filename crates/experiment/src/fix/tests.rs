@@ -56,7 +56,7 @@ fn what_cannot_be_fixed_is_refused_with_what_can() {
     }
     assert!(refused("-1").contains("no finding called -1"));
     assert!(refused("thp").ends_with("it has memory-speed, clock-limit"));
-    assert!(refused("1").ends_with("no knob fixes finding 1 (something is slow); remedy: faster devices"));
+    assert!(refused("1").ends_with("no knob fixes finding 1 (something is slow). Remedy: faster devices"));
 }
 
 #[test]

@@ -85,10 +85,10 @@ pub fn prove_command(request: ProofRequest, command: ProvenCommand) -> Result<Pr
     // This time includes the overhead before and after the command itself.
     let each = began.elapsed().as_secs_f64();
     let rounds = fit_rounds(request.rounds, comparisons.len(), each);
-    let what = "runs alternately, with output discarded";
+    let what = "alternating runs, with output discarded";
     let done = run_rounds(request, &mut comparisons, (rounds, each), what, |one| runner.run_once(one))?;
     let mut found = Proof {
-        title: "The command before and after (alternating)",
+        title: "The command before and after each change (alternating runs)",
         head: "comparison",
         rounds: done,
         missing,
@@ -146,7 +146,7 @@ fn plan_comparisons(request: ProofRequest, command: ProvenCommand) -> Result<Com
                 let name = text!("unpinned, then on CPU {cpus}");
                 all.push(Comparison::new(name, plain(), at()));
             }
-            None => missing.push((AFFINITY.into(), text!("only one CPU is allowed for this process"))),
+            None => missing.push((AFFINITY.into(), text!("this process may use only one CPU"))),
         }
     }
     if asked(PRIORITY) {
@@ -209,7 +209,7 @@ impl Runner<'_> {
         let bytes = record::statistics::median_of_sorted(&self.cold_reads) as u64;
         (!self.cold_reads.is_empty()).then(|| {
             let read = Value::Bytes(bytes);
-            text!("Cold: the page cache of the whole machine was dropped; a run then read {read} from disk.")
+            text!("Cold: the page cache of the whole machine was dropped. A run then read {read} from disk.")
         })
     }
 

@@ -130,9 +130,9 @@ impl Proof {
             }
         }
         self.remarks.push(text!(
-            "Medians of {rounds}; 95 % intervals, corrected for {comparisons}. {name} is the A/A control: its \
-             interval is the noise floor, and smaller differences do not count. (+N rounds): N more rounds are \
-             needed; use --rounds.",
+            "Medians of {rounds} with 95 % intervals, corrected for {comparisons}. {name} is the A/A \
+             control: its interval is the noise floor, and smaller differences do not count. (+N rounds) \
+             means that N more rounds are needed (--rounds).",
             rounds = count_noun(self.rounds, "round"),
             comparisons = count_noun(together, "comparison"),
             name = format!("{:?}", same.name.to_string())

@@ -4,7 +4,7 @@ use record::difference::{Difference, Scale, Verdict, compare_pairs};
 use record::phrase::count_noun;
 use record::{Text, text, units};
 
-/// The names of the results compared in a block, which are explained in `glossary.md`.
+/// The names of the results compared in a block. These results are explained in `glossary.md`.
 pub(crate) mod names {
     pub(crate) const WORK: &str = "p95 of same work";
     pub(crate) const OS: &str = "taken by the OS";

@@ -65,7 +65,7 @@ pub fn prove_knobs(request: ProofRequest) -> Result<(Proof, Option<ProofCache>),
     let hypervisor = machine::inspect(&Root::live()).machine.virtualization.hypervisor;
     let mut found = Proof::of_blocks(
         request,
-        ["Noise before and after (alternating)", "turned"],
+        ["Noise before and after each change (alternating blocks)", "turned"],
         comparisons,
         (rounds, BLOCK),
         &list_figures(hypervisor.as_deref()),

@@ -107,7 +107,7 @@ pub fn prove_figure(request: ProofRequest, of: &ProvenFigure) -> Result<Proof, P
     };
     let mut found = Proof::of_blocks(
         request,
-        ["The result before and after (alternating)", "comparison"],
+        ["The result before and after the change (alternating blocks)", "comparison"],
         comparisons,
         (rounds, each),
         &[(figure, |value| Some(*value))],

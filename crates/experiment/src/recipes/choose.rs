@@ -20,8 +20,9 @@ pub enum ChoiceError {
     Missing(String, String),
 }
 
-/// Returns the recipe with this name (the user's recipes in `own` take precedence), or the one in this file. If its
-/// programs are missing and it specifies a substitute, returns the substitute with a remark.
+/// Returns the recipe with this name or, if `name` is a path, the recipe in that file. The user's recipes in `own` take
+/// precedence. If the recipe's programs are missing and it specifies a substitute, returns the substitute with a
+/// remark.
 ///
 /// # Errors
 ///

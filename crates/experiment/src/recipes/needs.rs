@@ -13,7 +13,7 @@ use super::fields::read_programs;
 /// Directories with server programs that are not on every user's PATH.
 const SERVERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
-/// Maximum size of a program that is searched for a text, bytes: STREAM has a few dozen kB.
+/// Maximum size, in bytes, of a program that is searched for a string. The STREAM program has a few dozen kB.
 const MOST_SEARCHED: u64 = 16 << 20;
 
 /// A program that a recipe needs.
@@ -23,7 +23,7 @@ pub struct Need {
     /// first installed program.
     #[serde(rename = "program", deserialize_with = "read_programs")]
     pub programs: Vec<String>,
-    /// A text that the program's file must contain, to exclude other programs of the same name.
+    /// A string that the program's file must contain, to exclude other programs of the same name.
     pub contains: Option<String>,
     /// Other ways to install the program.
     pub hint: Option<String>,
@@ -77,7 +77,7 @@ impl Need {
     }
 }
 
-/// Whether the file contains a text.
+/// Whether the file contains this string.
 fn contains_text(path: &Path, text: &str) -> bool {
     use std::io::Read;
     let mut content = Vec::new();

@@ -75,7 +75,7 @@ pub fn read_text(text: &str, file: &str, origin: Origin) -> Result<Recipe, ReadE
 /// The part of a recipe's file whose line number is to be found.
 enum Sought {
     Key(String),
-    /// A text that contains these words.
+    /// The line that contains this string.
     Text(String),
 }
 
@@ -84,7 +84,7 @@ fn check(recipe: &Recipe) -> Result<(), (Sought, String)> {
     let wrong = |key: &str, fault: &str| Err((Sought::Key(key.to_owned()), fault.to_owned()));
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.' | '_');
     if !(1..=60).contains(&recipe.name.len()) || !recipe.name.chars().all(allowed) {
-        return wrong("name", "a name has 1 to 60 characters from a-z, 0-9, - . _");
+        return wrong("name", "a name must have 1 to 60 characters from a-z, 0-9, - . _");
     }
     let reserved =
         |name: &&String| GIVEN.contains(&name.as_str()) || matches!(name.as_str(), "score" | "word");
@@ -104,7 +104,7 @@ fn check(recipe: &Recipe) -> Result<(), (Sought, String)> {
     if let Some(name) = recipe.templates().flat_map(Template::places).find(|name| !known(name)) {
         let given = GIVEN.join(", ");
         let fault = format!(
-            "{{{name}}} is neither a setting of this recipe nor one of {given}; for the literal text use {{{{{name}}}}}"
+            "{{{name}}} is neither a setting of this recipe nor one of {given}; for the literal text, use {{{{{name}}}}}"
         );
         return Err((Sought::Text(format!("{{{name}}}")), fault));
     }
@@ -135,8 +135,8 @@ fn line_at(text: &[u8], offset: usize) -> usize {
     text.iter().take(offset).filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// The first line with the key; for a text, the last line that contains it, because the patterns in a recipe follow the
-/// descriptions.
+/// The first line with a key, or the last line that contains a text: the patterns in a recipe follow the descriptions,
+/// which may contain the same text.
 fn find_line(text: &str, sought: &Sought) -> Option<usize> {
     let is_key = |head: &str, key: &str| head.trim().rsplit(['.', '[']).next() == Some(key);
     let mut lines = (1..).zip(text.lines());

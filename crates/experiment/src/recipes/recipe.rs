@@ -98,7 +98,7 @@ pub struct Recipe {
     /// Whether the command runs once per CPU; otherwise, it runs once for all CPUs of the step. The default depends on
     /// the placeholders of the command.
     pub copies: Option<bool>,
-    /// Unit of the work of one run, for a program without a score: `runs`, `digits`.
+    /// The unit in which the work of a run is counted if the program has no score: `runs`, `digits`.
     #[serde(default = "usual_unit")]
     pub unit: String,
     /// Units of work in one run.
@@ -156,7 +156,7 @@ impl Recipe {
         self.command.iter().chain(self.environment.values())
     }
 
-    /// All texts with placeholders.
+    /// All strings with placeholders.
     pub(super) fn templates(&self) -> impl Iterator<Item = &Template> {
         let service = self.service.iter().flat_map(|service| {
             service.prepare.iter().chain(&service.load).chain([&service.start, &service.ready]).flatten()
@@ -205,8 +205,8 @@ impl Recipe {
             ),
             caches => text!(
                 "recipe-within-caches",
-                "{name} of {value} is less than four times the last-level caches ({caches}), so the rate \
-                 does not reflect memory performance",
+                "{name} of {value} is less than four times the size of the last-level caches ({caches}), so \
+                 the rate does not reflect memory performance",
                 caches = Value::Bytes(caches)
             ),
         };

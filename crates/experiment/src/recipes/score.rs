@@ -134,14 +134,15 @@ impl Score {
             return Ok(Some(Scored { value, kind: self.kind, unit: self.unit.clone() }));
         }
         Err(format!(
-            "the score {} is not a usable number (it must be above 0); the command's line: {}",
+            "the score {} is not a usable number (it must be above 0). The command's output line: {}",
             found.as_str(),
             shorten(line_at(whole, found.start()))
         ))
     }
 }
 
-/// The first score that matches a program's output; an error if all matches are unusable.
+/// The score from the first pattern with a usable match in a program's output; an error if all matches are unusable, and `None` if nothing
+/// matches.
 pub fn find_first(
     scores: &[Score],
     stdout: &str,

@@ -1,4 +1,4 @@
-//! Texts with placeholders: `--threads={threads}`.
+//! Strings with placeholders: `--threads={threads}`.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -13,7 +13,7 @@ pub type Values = BTreeMap<String, String>;
 /// Names that linespeed fills in, in addition to a recipe's settings; they are listed in docs/recipes.md.
 pub const GIVEN: [&str; 5] = ["threads", "cpus", "folder", "socket", "user"];
 
-/// A text in which `{name}` is a placeholder for a value. Other text in braces is literal (`awk '{print $1}'`), and
+/// A string in which `{name}` is a placeholder for a value. Other text in braces is literal (`awk '{print $1}'`), and
 /// `{{name}}` is the literal text `{name}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
@@ -41,7 +41,7 @@ impl<'de> Deserialize<'de> for Template {
 }
 
 impl Template {
-    /// Reads a text. Every name in braces is a placeholder.
+    /// Parses a string. Every name in braces is a placeholder.
     pub fn new(text: &str) -> Self {
         Self::parse_places(text, |_| true)
     }
@@ -98,7 +98,7 @@ impl Template {
         })
     }
 
-    /// The text with its placeholders replaced; a placeholder without a value becomes empty.
+    /// The string with its placeholders replaced; a placeholder without a value becomes empty.
     pub fn fill(&self, values: &Values) -> OsString {
         let mut filled = OsString::new();
         for part in &self.parts {
@@ -110,8 +110,8 @@ impl Template {
         filled
     }
 
-    /// The filled-in text as an argument of a command. `None` if the text consists only of empty placeholders, which
-    /// lets a setting represent an optional argument.
+    /// The filled-in string as an argument of a command. `None` if the string consists only of empty placeholders,
+    /// which lets a setting represent an optional argument.
     pub fn argument(&self, values: &Values) -> Option<OsString> {
         let filled = self.fill(values);
         let optional = !self.parts.is_empty() && self.parts.iter().all(|part| matches!(part, Part::Place(_)));

@@ -117,7 +117,7 @@ fn what_is_wrong_with_a_recipe_is_reported_with_its_line() {
             &format!("{head}command = [\"a\"]\n[settings.threads]\nvalue = 1"),
             "mine.toml:4: linespeed fills in threads",
         ),
-        ("name = \"Mine/..\"\nwhat = \"x\"\ncommand = [\"a\"]", "mine.toml:1: a name has"),
+        ("name = \"Mine/..\"\nwhat = \"x\"\ncommand = [\"a\"]", "mine.toml:1: a name must have"),
     ];
     for (text, expected) in cases {
         let reported = complaint(text);

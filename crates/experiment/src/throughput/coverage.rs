@@ -59,7 +59,7 @@ pub(super) fn report_interruption(
     let reason = match done {
         0 => describe_early_signal(signal),
         _ => text!(
-            "by signal {signal} after {runs}; {steps} complete",
+            "by signal {signal} after {runs} ({steps} complete)",
             signal = signal.unsigned_abs(),
             runs = format!("{done} of {}", count_noun(steps * rounds, "run")),
             steps = format!("{whole} of {}", count_noun(steps, "step"))
@@ -81,7 +81,7 @@ pub(super) fn report_counted_failures(job: &Job, taken: &[StepRuns]) -> Option<C
     Some(Coverage::degraded(
         job.recipe.name.clone(),
         text!(
-            "{failed} of {all} runs failed but are counted; the first of these {first}",
+            "{failed} of {all} runs failed but are counted; the first failed run {first}",
             failed = failed.len(),
             first = first.to_string()
         ),

@@ -60,7 +60,7 @@ fn make_throughput(job: &Job, step: &Step, runs: &[&Run], unit: &str, place: Lab
         .with_detail(detail::HOW, how.to_string())
         .with_known_detail(detail::PROGRAM, runs.iter().find_map(|run| run.program.as_deref()))
         .with_looks(runs.iter().map(|run| run.look).collect());
-    // The settings of a recipe are recorded, because a run with other settings does other work.
+    // The settings of a recipe are recorded, because a run with other settings does different work.
     if !job.values.is_empty() {
         let settings: Vec<String> =
             job.values.iter().map(|(name, value)| format!("{name}={value}")).collect();

@@ -9,8 +9,8 @@ use super::{Job, Plan};
 
 /// The remedy for a command that runs for a fixed time.
 const GIVE_SCORE: &str = "give the command a fixed amount of work, or use a recipe that reads the \
-     command's score: a file with command = [\"…\"] and \
-            [[score]] pattern = \"ops: {score}\", unit = \"ops\"; linespeed scale --recipe FILE";
+     command's score. Run linespeed scale --recipe FILE, in which FILE contains command = [\"…\"] and \
+     [[score]] pattern = \"ops: {score}\", unit = \"ops\"";
 
 /// Maximum difference between run times that are considered equal. The times of a program that runs for a fixed time
 /// differ much less; those of a program that uses twice as many CPUs differ far more.

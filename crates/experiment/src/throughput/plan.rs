@@ -12,8 +12,9 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The steps on `cpus`: for `placements` (by default, those that differ on this machine) at `counts` CPUs (by
-    /// default, 1, 2, 4 … all, and the boundaries of each placement). A single CPU is always included as the reference.
+    /// The steps on `cpus`. There is one for each of `placements` (by default, those that differ on this machine) and
+    /// each number of CPUs in `counts` (by default, 1, 2, 4 … all, and the boundaries of each placement). A single CPU
+    /// is always included as the reference.
     ///
     /// Returns a message if a count is invalid for `cpus`.
     pub fn new(
@@ -29,7 +30,7 @@ impl Plan {
             return Err(format!("--steps {wrong}: {most} CPUs are available ({cpus}); use 1 to {most}"));
         }
         if counts.is_some_and(CpuList::is_empty) {
-            return Err("--steps: the list is empty; use for example --steps 1,2,4-8".to_owned());
+            return Err("the list of --steps is empty; use, for example, --steps 1,2,4-8".to_owned());
         }
         let placements = if placements.is_empty() {
             fill_order::distinct_orders(machine, cpus)

@@ -297,7 +297,7 @@ mod tests {
             |steps: &str| Plan::new(&machine, &cpus, &[FillOrder::CoresFirst], Some(&steps.parse().unwrap()));
         assert!(new("1,5").unwrap_err().contains("--steps 5: "));
         assert!(new("0").unwrap_err().contains("--steps 0: "));
-        assert!(new("").unwrap_err().contains("the list is empty"));
+        assert!(new("").unwrap_err().contains("list of --steps is empty"));
         let plan = new("3").unwrap();
         let sets: Vec<CpuList> = plan.steps.iter().map(Step::set).collect();
         // One CPU is always included, as the reference for all steps.
@@ -335,7 +335,7 @@ mod tests {
         assert!(says(&all, 0).contains("signal 2 before the first run finished"));
         all[0] = taken(&[1.0, 1.0]);
         all[1] = taken(&[1.0]);
-        assert_eq!(says(&all, 3), "interrupted by signal 2 after 3 of 8 runs; 1 of 4 steps complete");
+        assert_eq!(says(&all, 3), "interrupted by signal 2 after 3 of 8 runs (1 of 4 steps complete)");
     }
 
     #[test]

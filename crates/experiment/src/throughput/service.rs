@@ -48,7 +48,7 @@ pub(super) struct Setting<'a> {
     pub(super) stop: &'a Stop,
 }
 
-/// Prepares a service, starts it, waits until it is ready, and runs the commands that load it with data. The service's
+/// Prepares a service, starts it, waits until it is ready, and runs the commands that load data into it. The service's
 /// output is written to a file in the directory.
 pub(super) fn start_service(service: &Service, setting: Setting) -> Result<Running, Trouble> {
     service.prepare.iter().try_for_each(|command| run_command(command, setting, PATIENCE))?;

@@ -91,7 +91,7 @@ fn create_folder() -> Result<(TempDir, Option<File>), Trouble> {
     let folder = folder.map_err(|error| {
         let place = place.display();
         Trouble::Service(format!(
-            "{place}: cannot create a temporary directory: {error}; set TMPDIR to another directory"
+            "cannot create a temporary directory in {place} ({error}); set TMPDIR to another directory"
         ))
     })?;
     // If the file system does not support locks, leftovers are never removed.

@@ -58,7 +58,7 @@ pub(super) fn fill(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, coverage
     }
     machine.caches.sort_by_key(|cache| (cache.level, cache.kind, cache.cpus.first()));
     if uneven {
-        let reason = "several types of core or cache: the text contains only their total sizes";
+        let reason = "there are several types of core or cache, and the text contains only total cache sizes";
         let remedy = "run linespeed on the machine: it reads the size of each cache";
         coverage.push(Coverage::degraded("caches", reason).with_remedy(remedy));
     } else if unknown {
@@ -87,7 +87,7 @@ fn table(lscpu: &Lscpu, facts: &Facts, shared: &Shared) -> (Vec<Known>, bool) {
             // If several numbers of caches match a rounded sum, use one that is also the number of another kind of cache.
             let count = certain.iter().find(|count| counts.contains(count) && **count > 1);
             instances = instances.or(count.copied()).or(Some(*counts.start()).filter(|_| single(&counts)));
-            // Caches of higher levels are shared by more cores, so there cannot be more of them.
+            // Caches of higher levels are shared by more cores, so there cannot be more of them than of lower levels.
             even &= instances.is_none_or(|count| counts.contains(&count))
                 && *counts.start() <= most
                 && !counts.is_empty();
@@ -107,7 +107,8 @@ fn some_cores_have_siblings(lscpu: &Lscpu, machine: &Machine) -> bool {
     lscpu.machine.get(key::OFFLINE).is_none() && all.is_some() && all != machine.counts.cpus_present
 }
 
-/// Whether numbers and sizes are consistent with one kind of core: every core has the same number of each cache, and all sizes are known.
+/// Whether numbers and sizes are consistent with one kind of core: all caches of a kind belong to the same number of cores, and the size of
+/// each is known unless there is only one.
 fn is_even(known: &[Known], machine: &Machine) -> bool {
     let near = || known.iter().map(|(fact, ..)| fact).filter(|fact| fact.cache.0 <= 2);
     let sized = near().all(|fact| fact.bytes.is_some() || fact.instances.is_none_or(|count| count == 1));
@@ -134,8 +135,8 @@ fn shared(facts: &Facts) -> Shared {
     lists
 }
 
-/// The CPUs of caches, derived from just the number of caches: a single cache belongs to all CPUs; if there are as many caches as CPUs,
-/// each belongs to one CPU. Otherwise, the CPUs are unknown and the list is empty.
+/// The CPUs of each cache, derived from the number of caches alone. A single cache belongs to all CPUs. If there are as many caches as
+/// CPUs, each cache belongs to one CPU. Otherwise, the CPUs are unknown, and each cache has an empty list.
 fn by_count(fact: &CacheFact, online: &CpuList, cores: Option<u32>) -> Vec<CpuList> {
     let single = |id: u32| [id].into_iter().collect::<CpuList>();
     match fact.instances {

@@ -9,7 +9,7 @@ use record::{Coverage, CpuList, Machine};
 
 use crate::facts::{CpuRow, Fact, Facts, Lscpu, Numactl, Values, contradict, key};
 
-/// Fills counts, CPUs and nodes.
+/// Fills in the counts, CPUs and nodes.
 pub(super) fn fill(
     lscpu: &Lscpu,
     numactl: &Numactl,
@@ -17,7 +17,7 @@ pub(super) fn fill(
     machine: &mut Machine,
     contradictions: &mut Vec<Contradiction>,
 ) {
-    // Use the last row of each CPU.
+    // If there are several rows for a CPU, use the last one.
     let rows: BTreeMap<u32, &CpuRow> = facts.rows.iter().map(|row| (row.cpu, row)).collect();
     let rows: Vec<&CpuRow> = rows.into_values().collect();
     let counts = &mut machine.counts;
@@ -36,7 +36,7 @@ pub(super) fn fill(
     nodes(lscpu, numactl, facts, machine, contradictions);
 }
 
-/// States that the place of CPUs is unknown.
+/// Notes that the cores and packages of the CPUs are unknown, and why.
 pub(super) fn not_placed(facts: &Facts, machine: &Machine, coverage: &mut Vec<Coverage>) {
     let unknown = machine.cpus.iter().any(|cpu| cpu.online && cpu.core.is_none());
     let none = machine.cpus.is_empty();
@@ -80,7 +80,7 @@ fn cores(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &m
         && (count as usize) < whole.len()
     {
         let says = format!(
-            "lscpu shows {count} packages, dmidecode {} populated sockets; the record uses lscpu",
+            "lscpu shows {count} packages, dmidecode shows {} populated sockets; the record uses lscpu",
             whole.len()
         );
         contradictions.push(contradict(says, &fact.origin, &named.origin));
@@ -134,7 +134,8 @@ fn from_rows(rows: &[&CpuRow]) -> Vec<Cpu> {
     let mut cpus: Vec<Cpu> = rows
         .iter()
         .map(|row| {
-            // Cores and other parts are numbered across the machine by their lowest CPU number, regardless of lscpu's own numbers.
+            // Cores, packages and clusters are numbered across the machine in the order of their lowest CPU, regardless of lscpu's own
+            // numbers.
             let (core, l1) = core_of(row).unzip();
             let place = [row.socket, row.cluster, l1.flatten(), core];
             let mut number = |kind: usize, parts: usize| {
@@ -175,7 +176,8 @@ fn siblings(cpus: &mut [Cpu]) {
     }
 }
 
-/// Facts derived from only the counts: if there is one thread per core, each CPU is a core; a single core or a single package has all CPUs.
+/// Derives cores and packages from the counts alone. If there are as many cores as CPUs, each CPU is a core. A single core or package has
+/// all CPUs.
 fn by_counts(machine: &mut Machine) {
     let online = machine.cpus.iter().filter(|cpu| cpu.online).count() as u32;
     let (cores, packages) = (machine.counts.cores, machine.counts.packages);
@@ -227,12 +229,12 @@ fn nodes(
     {
         let plural = if count == 1 { "" } else { "s" };
         let says = format!(
-            "lscpu shows {count} NUMA node{plural}, numactl {}; the record uses numactl",
+            "lscpu shows {count} NUMA node{plural}, numactl shows {}; the record uses numactl",
             available.value
         );
         contradictions.push(contradict(says, &fact.origin, &available.origin));
     }
-    // At least one of the two tools lists the CPUs of each node.
+    // The CPUs of each node are listed by numactl, by lscpu, or by both.
     let of_numactl = !numactl.nodes.is_empty();
     let mut ids: Vec<u32> = if of_numactl {
         numactl.nodes.keys().copied().collect()

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::facts::{Facts, Lscpu, key};
 use crate::sink::fill;
 
-/// Adds the content of files to the inventory and the state, and returns the place of each value.
+/// Adds the content of files to the inventory and the state, and returns the path and the origin of each file that was used.
 pub(super) fn read(
     facts: &Facts,
     lscpu: &Lscpu,
@@ -98,7 +98,7 @@ fn filled<T: Clone + Serialize + DeserializeOwned>(mine: &T, others: &T) -> T {
     serde_json::from_value(fill(one, other)).unwrap_or_else(|_| mine.clone())
 }
 
-/// The sentence for lines of one kind in the kernel log.
+/// The note about all lines of one kind in the kernel log.
 fn logged(kind: &str, count: u64, reason: String) -> Text {
     match kind {
         "tsc-unstable" => text!("tsc-unstable", "the kernel marked the TSC as unstable: {reason}", reason),

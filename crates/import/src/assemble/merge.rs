@@ -32,7 +32,7 @@ pub(super) fn lscpu(outputs: &[Lscpu], contradictions: &mut Vec<Contradiction>) 
             let (one, other) = both(key);
             if let Some((one, other)) = one.zip(other).filter(|(one, other)| one.value != other.value) {
                 let says = format!(
-                    "lscpu shows two values for {what}: {} and later {}; the record uses the later one",
+                    "lscpu shows {} and later {} for {what}; the record uses the later value",
                     one.value, other.value
                 );
                 contradictions.push(contradict(says, &one.origin, &other.origin));
@@ -117,7 +117,8 @@ pub(super) fn slots(facts: &Facts) -> Result<(), Error> {
     Ok(())
 }
 
-/// The reason for ignoring the rows of `lscpu -e` if some of them are missing. Refuses rows for CPUs that are not in the list.
+/// Why the rows of `lscpu -e` are ignored; `None` if no row is missing. Refuses contradictory rows, and rows for CPUs that are not in
+/// lscpu's list.
 pub(super) fn rows(facts: &Facts, lscpu: &Lscpu) -> Result<Option<Withheld>, Error> {
     let Some(first) = facts.rows.first() else { return Ok(None) };
     let all: CpuList = facts.rows.iter().map(|row| row.cpu).collect();
@@ -159,7 +160,7 @@ pub(super) fn numactl(outputs: Vec<Numactl>, lscpu: &Lscpu) -> Result<Numactl, E
         merged.available = output.available.or(merged.available);
         for (id, node) in output.nodes {
             let known = merged.nodes.entry(id).or_default();
-            // One tool prints whole MB, and the other hundredths of a MB.
+            // numactl prints whole MB, and numastat prints hundredths of a MB.
             let sizes = (known.bytes.as_ref(), node.bytes.as_ref());
             same(sizes, |one, other| one.abs_diff(*other) <= 1 << 20)?;
             same((known.cpus.as_ref(), node.cpus.as_ref()), CpuList::eq)?;

@@ -15,8 +15,8 @@ pub(super) type Numbered<'a> = (u64, Cow<'a, str>);
 /// A host's name and its lines; the name is empty before the first host.
 type Block<'a> = (&'a str, Vec<(u64, &'a str)>);
 
-/// The lines of a text, host by host. Each group follows a head line in Ansible's format or, if the command is known, a prompt with the
-/// command. `None` if the text is not from several hosts.
+/// The lines of a text, host by host. Each group follows an added line: a heading in Ansible's format or, if the command is known, a prompt
+/// with the command. `None` if the text is not from several hosts.
 pub(super) fn gather(text: &str) -> Option<Vec<Numbered<'_>>> {
     let blocks = by_prefix(text).or_else(|| by_heads(text))?;
     let command = blocks[0].1.last().and_then(|(_, line)| match find_mark(line, true)? {
@@ -71,7 +71,7 @@ fn by_prefix(text: &str) -> Option<Vec<Block<'_>>> {
         let (name, rest) = split_name(line).or_else(|| is_above().then_some(("", line)))?;
         match blocks.iter().position(|(host, _)| *host == name) {
             Some(at) => blocks[at].1.push((number, rest)),
-            // In most texts, each line begins with a different word.
+            // Too many words: these are not host names. In most texts, each line begins with a different word.
             None if blocks.len() > MOST_HOSTS => return None,
             None => blocks.push((name, vec![(number, rest)])),
         }
@@ -96,12 +96,13 @@ fn by_heads(text: &str) -> Option<Vec<Block<'_>>> {
             if is_ruled { line.split(" (").next().filter(|_| is_between) } else { line.strip_suffix(':') };
         match name.filter(|name| is_name(name.trim_end())) {
             Some(name) => blocks.push((name.trim_end(), Vec::new())),
-            // Lines indented below a name.
+            // Below a name between rulers, every line is from that host; otherwise, only blank and indented lines are.
             None if is_ruled || line.trim().is_empty() || blocks.len() > 1 && line.starts_with("    ") => {
                 blocks.last_mut()?.1.push((index as u64 + 1, line));
             }
             None => return None,
         }
     }
-    (blocks.len() > 1 && are_hosts(&blocks)).then_some(blocks)
+    let says_any = blocks.iter().skip(1).any(|(_, lines)| !lines.is_empty());
+    (says_any && are_hosts(&blocks)).then_some(blocks)
 }

@@ -52,7 +52,7 @@ pub(super) fn without_tags(line: &str) -> Vec<Cow<'_, str>> {
 
 /// Name, in lower case, and length of the tag at the beginning of `text`.
 fn tag(text: &str) -> Option<(&'static str, usize)> {
-    // Forums and trackers use tags in brackets, which are short; wikis use braces.
+    // Forums and trackers use brackets around tags, and such tags are short; wikis use braces.
     let (close, longest, known) = match text.as_bytes().first()? {
         b'[' => (b']', 16, "code pre quote"),
         b'{' => (b'}', LONGEST_TAG, "code noformat panel quote"),

@@ -58,7 +58,7 @@ impl Shared {
         };
         // pdsh, srun and mpirun print the host name or the task number before each line; grep prints the file name.
         let first = all().next().map(rest).unwrap_or_default();
-        // `openssl speed -mr` begins each line with this prefix.
+        // `openssl speed -mr` itself prints these prefixes, so they are part of its output.
         if scan::begins(first, "+H:|+F:|+F2:|+F3:|+F4:|+F5:|+F6:|+DT|+R:|+R1:|+R2:") {
             return Self { numbered, ..Self::default() };
         }
@@ -91,7 +91,7 @@ impl Shared {
     }
 }
 
-/// Whether a prefix identifies the source of a line (a host or a task), not its subject.
+/// Whether a prefix identifies the source of a line (a host, a task or a file), not the subject of the line.
 pub(super) fn is_place(prefix: &str) -> bool {
     let word = prefix.trim_end().trim_end_matches(':');
     let letters = word.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -173,7 +173,7 @@ fn split_number(line: &str) -> Option<(u64, &str)> {
         .or_else(|| rest.is_empty().then_some((number, "")))
 }
 
-/// The keys of the printed text in log objects of Docker, journald and loggers.
+/// The keys under which the JSON logs of Docker, journald and loggers contain the printed text.
 const LOGGED: [&str; 4] = ["\"log\"", "\"MESSAGE\"", "\"message\"", "\"msg\""];
 
 /// The lines in a JSON string that fills the line (as in notebooks), in Ansible's output for one host, or in a log object; otherwise, the

@@ -45,7 +45,7 @@ fn what_the_kernel_asked_for_is_not_what_the_hardware_did() {
     ] {
         assert!(all.iter().any(|one| one == figure), "{figure} in {all:#?}");
     }
-    // In the order of `-m Idle_Stats,Mperf`.
+    // The columns are in the order requested by `-m Idle_Stats,Mperf`.
     let other = samples(
         "    | Idle_Stats           || Mperf\n CPU| POLL | C1   | C2   || C0   | Cx   | Freq\n   \
          3|  0.00|  1.00| 90.00||  9.00| 91.00|  2000\n",
@@ -105,7 +105,7 @@ fn arrays_that_fit_in_the_caches_do_not_measure_memory() {
     assert_eq!(doubt(&(caches.to_owned() + &stream("2000000"))), small);
     assert_eq!(doubt(&(eight.to_owned() + &stream("10000000"))), small);
     assert_eq!(doubt(&(stream("2000000") + caches)), small, "the order does not matter");
-    // No doubt if the arrays (3 × 80 MB) exceed the L3 cache (96 MiB), or if no cache is known.
+    // The result is not doubtful if the arrays (3 × 80 MB) exceed the L3 cache (96 MiB), or if no cache is known.
     assert_eq!(doubt(&(caches.to_owned() + &stream("10000000"))), None);
     assert_eq!(doubt(&stream("2000000")), None);
 }

@@ -69,7 +69,7 @@ fn without_time(text: &str) -> (Vec<&str>, bool) {
             || word.ends_with('秒') && word.starts_with(|c: char| c.is_ascii_digit())
             || scan::is_one_of(word, "AM|PM|上午|下午")
     };
-    // `Average:` in any language; a word with a digit is a host name.
+    // The word for `Average:` in any language. A word with a digit is a host name instead.
     let is_mean = |word: &&str| word.ends_with([':', '：']) && !word.contains(|c: char| c.is_ascii_digit());
     let mean = words.first().is_some_and(is_mean);
     let times = words.iter().take(2).take_while(is_time).count();
@@ -84,8 +84,8 @@ fn head(text: &str) -> Option<Vec<String>> {
     (text.bytes().any(|b| matches!(b, b'%' | b'_' | b'/')) || marks(text)).then_some(())?;
     // Some versions of turbostat print these two headers without a space between them.
     let text = text.replace("WattRAMWatt", "Watt RAMWatt").replace("CPU|", "CPU||");
-    // The names of vmstat's columns are common words. In cpupower's output, C6 is a hardware state or a state that the
-    // kernel requested; the latter is in the group that also contains POLL.
+    // The names of vmstat's columns are common words, so they get a prefix. In cpupower's output, C6 is a hardware
+    // state or a state that the kernel requested; the latter is in the group that also contains POLL.
     let of = if text.contains(" swpd ") { "vm." } else { ["", "cpu."][usize::from(text.contains("CPU|"))] };
     let mut columns = Vec::new();
     for group in text.split("||") {
@@ -126,7 +126,7 @@ struct Column {
 struct ColumnsReader {
     columns: Vec<String>,
     found: BTreeMap<(String, Option<u32>), Column>,
-    /// Whether the averages since boot have been read, or are omitted.
+    /// Whether the averages since boot have already been read, or are missing from the output.
     begun: bool,
     /// The number of columns of iostat's table of devices.
     devices: usize,

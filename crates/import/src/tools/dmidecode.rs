@@ -41,7 +41,7 @@ fn begins(text: &str) -> Option<(Option<u32>, u32)> {
     titles().find(|(_, title)| *title == text).map(|(kind, _)| (None, kind))
 }
 
-/// The type of the structures whose lines grep selected, as in `dmidecode -t 17 | grep Speed`.
+/// The type of the structures that a command filters with grep, as in `dmidecode -t 17 | grep Speed`.
 fn searched(command: &Command) -> Option<u32> {
     let (own, _) = command.text.split_once('|')?;
     let mut words = own.split(['=', ' ']).skip_while(|word| !word.ends_with("dmidecode"));
@@ -116,7 +116,7 @@ struct Text {
     structure: Option<Structure>,
     /// Handles of the memory arrays, memory devices and processors read so far.
     seen: BTreeSet<u32>,
-    /// Memory arrays by their handles; arrays of system memory have their number of slots.
+    /// Memory arrays by their handles, each with its number of slots if it is an array of system memory.
     arrays: BTreeMap<String, Option<u32>>,
     /// Handles of the arrays to which devices refer.
     named: BTreeSet<String>,
@@ -126,7 +126,7 @@ struct Text {
     closed: bool,
     /// The first line of a complete output.
     head: Option<Origin>,
-    /// The processors so far.
+    /// The processors counted so far.
     populated: Populated,
     /// The bytes from `-u`.
     raw: RawTable,
@@ -178,7 +178,7 @@ impl Reader for Text {
     fn end(&mut self, sink: &mut Sink) {
         self.close(sink);
         std::mem::take(&mut self.raw).end(sink);
-        // An array to which devices refer may be missing from the output, so that the total number of slots is unknown.
+        // If an array to which devices refer is missing from the output, the total number of slots is unknown.
         let all = self.arrays.is_empty() || self.named.iter().all(|name| self.arrays.contains_key(name));
         if let Some(origin) = self.array.take().filter(|_| all) {
             let value = self.arrays.values().flatten().sum();

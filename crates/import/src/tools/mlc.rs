@@ -31,8 +31,8 @@ fn iteration(text: &str) -> Option<f64> {
     scan::quantity(inner.strip_suffix(')')?, &[("ns", 0)])
 }
 
-/// Minimum size of a buffer, in bytes, that exceeds the caches of one CPU: twice the largest last-level cache of a die. If every thread has
-/// its own buffer, `LEAST_OF_THREADS` suffices.
+/// Minimum size, in bytes, of a buffer that does not fit in the caches of one CPU: twice the largest last-level cache of a die. If every
+/// thread has its own buffer, `LEAST_OF_THREADS` suffices.
 const LEAST_OF_MEMORY: u64 = 192 << 20;
 const LEAST_OF_THREADS: u64 = 32 << 20;
 
@@ -63,7 +63,7 @@ struct MlcReader {
     done: Vec<&'static str>,
     /// Node numbers of the matrix's columns.
     columns: Vec<u64>,
-    /// Whether the node of the writer owns the address; otherwise, the node of the reader does.
+    /// Whether the address is in the memory of the writer's node; otherwise, it is in that of the reader's node.
     writer_owns: Option<bool>,
     traffic: Option<&'static str>,
     /// The traffic that the command line requests, if it is known.
@@ -154,7 +154,7 @@ impl MlcReader {
         }
         let words = scan::words(text);
         match (self.part?, words.as_slice()) {
-            // `ALL Reads        :    225097.1`: the sum of all threads, whose number is unknown. Writes are counted as
+            // `ALL Reads        :    225097.1`: the sum over all threads, whose number is unknown. Writes are counted as
             // memory traffic.
             ("peak", _) => {
                 let (front, value) = text.rsplit_once(':')?;
@@ -207,7 +207,8 @@ impl Reader for MlcReader {
         } else if text.to_ascii_lowercase().starts_with("using read-only traffic") {
             self.traffic = Some("read");
             (self.has_rows, self.in_second) = (false, false);
-            // If an excerpt lacks the heading, latencies under load follow here, not idle latencies.
+            // MLC does not print this line for idle latencies, so the text is an excerpt without the heading of the bandwidths between
+            // nodes.
             if self.part == Some("latency") {
                 self.part = Some("between");
                 self.columns.clear();

@@ -6,7 +6,7 @@ use crate::reading::*;
 /// The beginning of an output.
 const HEAD: &str = "Per-node system memory usage (in MB";
 
-/// Allowed difference between the sum of the printed values and the printed sum, MB per value; some versions print whole MB.
+/// Allowed difference between the sum of the printed values and the printed sum, in MB per value, because some versions print whole MB.
 const ROUNDED_BY: f64 = 1.0;
 
 /// The rows that are read, and their fields.
@@ -22,7 +22,7 @@ pub(super) const NUMASTAT: Tool = Tool {
 #[derive(Default)]
 struct NumastatReader {
     head: bool,
-    /// The node of each column in this part of the table; `None` for the column with their sum.
+    /// The node of each column in this part of the table; `None` for the column with the sum over the nodes.
     columns: Vec<Option<u32>>,
     /// The values of each row so far, by column.
     rows: [Vec<(Option<u32>, f64, PendingLine)>; 2],

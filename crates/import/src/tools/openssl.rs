@@ -7,7 +7,7 @@ use record::command_line::CommandLine;
 
 use crate::reading::*;
 
-/// Default block sizes of all versions, in bytes; versions up to 1.0.2 lack the last one.
+/// Default block sizes of all versions, in bytes; versions up to 1.0.2 do not use the last one.
 const SIZES: &[u64] = &[16, 64, 256, 1024, 8192, 16384];
 
 /// Maximum number of block sizes in a row.
@@ -55,7 +55,8 @@ fn head(text: &str) -> Option<Vec<u64>> {
     scan::all(scan::words(&rest), size).filter(|sizes| !sizes.is_empty())
 }
 
-/// A row of keys: its algorithm, whether it lacks a key size in bits, its rates, and how many times precede the rates:
+/// A row of keys: its algorithm, whether it lacks a key size in bits, its rates, and the number of durations that
+/// precede the rates:
 ///
 /// ```text
 /// rsa 2048 bits 0.000260s 0.000016s   3846.2  60815.2
@@ -122,7 +123,7 @@ fn capabilities(text: &str) -> Option<record::Text> {
         all => all.iter().map(|row| row[2]).collect::<Vec<_>>().join(", "),
     };
     Some(record::text!(
-        "CPU features detected by OpenSSL: {has}; missing: {lacks}",
+        "CPU features detected by OpenSSL: {has} (missing: {lacks})",
         has = names(has),
         lacks = names(lacks)
     ))
@@ -317,7 +318,7 @@ impl Reader for SpeedReader {
             if fields[0].starts_with('D') && again {
                 return Fit::Over;
             }
-            // With several processes, the table with their sum follows.
+            // If there are several processes, the table with the sum of their rates follows.
             let several = self.sent || self.forked > 0 && !self.command.has("-mr");
             if several && fields[0].starts_with('F') {
                 let why = "this may be the result of a single process out of several";

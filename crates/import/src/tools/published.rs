@@ -54,7 +54,7 @@ impl Reader for PublishedReader {
             let m = parse_figure(metric, &text[name.len()..]);
             take(metric, m.map(|m| m.with_known_detail(detail::PUBLISHED_IN, source)), line, sink);
         } else if name.contains('.') && name.bytes().all(|b| b.is_ascii_lowercase() || b"._".contains(&b)) {
-            // A name similar to a metric's name is a misspelling; anything else is not a metric.
+            // A word in the form of a metric's name is treated as a misspelled metric.
             let near = record::glossary::find_nearest(name, metrics::all().map(|metric| metric.name));
             let hint = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
             sink.withhold(name, format!("there is no metric {name}{hint}"), line);
@@ -214,7 +214,7 @@ pub(super) fn parse_words(metric: &'static Definition, words: &[String]) -> Resu
                 let known = metric.keys.iter().find(|known| known.name() == key).ok_or_else(|| {
                     let keys: Vec<&str> = metric.keys.iter().map(|label| label.name()).collect();
                     let (name, keys) = (metric.name, keys.join(", "));
-                    format!("{name} has no key {key}; its keys: {keys}, method, note, doubt")
+                    format!("{name} has no key {key}. Its keys are {keys}, method, note and doubt")
                 })?;
                 m.labels = m.labels.with_label(*known, parse_label(key, value)?);
             }
@@ -283,8 +283,8 @@ fn plain(number: &str, exponent: i32) -> Option<f64> {
         return numbers::parse_whole(number).and_then(|_| numbers::parse_scaled(&bare, exponent));
     }
     let value = numbers::parse_plain(number)?;
-    // The value is parsed together with its power of ten, so that it is rounded only once, unless it already
-    // has an exponent.
+    // Unless the value already has an exponent, it is parsed together with its power of ten, so that it is rounded
+    // only once.
     let scaled = format!("{number}e{exponent}").parse().unwrap_or(value * 10_f64.powi(exponent));
     Some(scaled).filter(|value: &f64| value.is_finite())
 }

@@ -8,8 +8,8 @@ use crate::reading::*;
 
 const OPS: &[(&str, &str)] = &[("Copy:", "copy"), ("Scale:", "scale"), ("Add:", "add"), ("Triad:", "triad")];
 
-/// `Copy:           12345.6     0.012345     0.012345     0.012345`: the operation, its best rate in B/s (the number is multiplied by a power of
-/// ten), and its average time in seconds.
+/// `Copy:           12345.6     0.012345     0.012345     0.012345`: the operation, its best rate (converted to B/s with the
+/// power of ten `exponent`), and its average time in seconds.
 fn row(text: &str, exponent: i32) -> Option<(&'static str, f64, f64)> {
     let mut words = text.split_whitespace();
     let op = scan::find(OPS, words.next()?)?;

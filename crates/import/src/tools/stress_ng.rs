@@ -1,5 +1,5 @@
-//! stress-ng: bogus operations per second of each stressor, as printed by `--metrics` and `--metrics-brief`; the output of `--yaml` is read with
-//! patterns.
+//! stress-ng: bogus operations per second of each stressor, as printed by `--metrics` and `--metrics-brief`. The output of `--yaml` is read
+//! with patterns.
 
 use std::collections::HashMap;
 
@@ -71,7 +71,7 @@ impl Reader for TextReader {
         } else if scan::begins(message, "stressor |(secs)") {
             self.in_table |= message.contains("bogo ops");
         } else {
-            // `cpu  1191  2.00  0.69  0.01  594.93  1708.86`: operations; wall, user and system seconds; two rates.
+            // `cpu  1191  2.00  0.69  0.01  594.93  1708.86`: operations, wall time, user time and system time in seconds, and two rates.
             let (name, rest) = message.split_once(' ').unwrap_or((message, ""));
             let numbers = scan::all(rest.split_whitespace(), parse_plain).filter(|_| self.in_table);
             self.in_table = numbers.is_some();

@@ -62,8 +62,8 @@ fn percentile(label: &str) -> Option<String> {
     percentile.filter(|percentile| (1..=100).contains(percentile)).map(|percentile| format!("p{percentile}"))
 }
 
-/// A row of `--histogram`: `       0.222 |**************************************** 537`; or a progress line:
-/// `[ 10s ] thds: 16 tps: 794.63 …` or, up to version 0.5, `[1000s] threads: 16, tps: …`.
+/// Whether a line is a row of `--histogram`, such as `       0.222 |**************************************** 537`, or a progress line, such
+/// as `[ 10s ] thds: 16 tps: 794.63 …` or, up to version 0.5, `[1000s] threads: 16, tps: …`.
 fn is_row_or_progress(text: &str) -> bool {
     let row = text.split_once(" |").is_some_and(|(value, rest)| {
         parse_plain(value).is_some() && parse_whole(rest.trim_start_matches('*')).is_some()
@@ -112,8 +112,8 @@ impl SysbenchReader {
         self.command.option(&others.chain([name]).collect::<Vec<_>>())
     }
 
-    /// The name under which runs of this test are compared, built from the settings that determine the work per event; and, if these are
-    /// unknown, the reason why the name is unreliable.
+    /// The name under which runs of this test are compared; it contains the settings that determine the work per event. If the test is
+    /// unknown, the second value is the reason why the name is unreliable.
     fn workload(&self) -> (String, Option<String>) {
         let named =
             || self.command.words.iter().skip(1).find(|word| !word.starts_with('-') && *word != "run");
@@ -141,7 +141,7 @@ impl SysbenchReader {
         (name, None)
     }
 
-    /// Whether the run ended after a given number of events, in which case its time shows the speed; otherwise, it ran for a fixed time.
+    /// Whether the run ended after a given number of events, so that its duration shows the speed. Otherwise, it ran for a fixed time.
     fn counted(&self) -> bool {
         let option = |name| self.option(name).and_then(parse_plain);
         // Up to version 0.5, the default was 10,000 events.
@@ -203,7 +203,7 @@ impl Reader for SysbenchReader {
     fn end(&mut self, sink: &mut Sink) {
         let (workload, doubt) = self.workload();
         let paced = self.settings.get("paced").map(|rate| rate.trim_end_matches("/sec"));
-        let doubt = doubt.or(paced.map(|rate| format!("limited to {rate} per second")));
+        let doubt = doubt.or(paced.map(|rate| format!("limited to {rate} transactions per second")));
         let given = self.settings.get("threads").map(String::as_str).or(self.option("--threads"));
         let threads = given.and_then(parse_whole);
         // If the header is missing, the number of threads is derived from the number of events per thread.

@@ -3,7 +3,7 @@
 use super::divide::Divider;
 use super::limb::{BASE, Limb};
 
-/// Minimum number of limbs in the shorter number for which three half products are cheaper than four. In tests, 16 and
+/// If the shorter number has at least this many limbs, three half-length products are cheaper than four. In tests, 16 and
 /// 56 were slower, and 24 and 40 equally fast. The columns of the schoolbook product have room for 340 limbs.
 const KARATSUBA: usize = 32;
 
@@ -12,8 +12,8 @@ const BY_BASE: Divider = Divider::new(BASE);
 
 /// The number of scratch limbs that [`multiply`] needs if the longer number has `limbs`.
 ///
-/// Each level of the recursion halves the length n and keeps 2 ⌈n ÷ 2⌉ limbs in use during the deeper levels; after
-/// these, it needs one more limb. The total is at most 2 n, plus a few limbs for each of at most 64 levels.
+/// Each level of the recursion halves the length n. It keeps 2 ⌈n ÷ 2⌉ limbs in use during the deeper levels, and needs one more limb after
+/// them. The total is at most 2 n, plus a few limbs for each of at most 64 levels.
 pub(super) const fn scratch_limbs(limbs: usize) -> usize {
     2 * limbs + 160
 }
@@ -66,7 +66,7 @@ fn karatsuba(product: &mut [Limb], a: &[Limb], b: &[Limb], half: usize, scratch:
     } else {
         add(middle, cross);
     }
-    // Limbs for which the product has no room are 0.
+    // Any limbs of the sum that do not fit in the product are 0.
     let upper = &mut product[half..];
     let room = upper.len().min(middle.len());
     add(upper, &middle[..room]);

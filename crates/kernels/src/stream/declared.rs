@@ -61,7 +61,7 @@ impl Op {
 pub enum Stores {
     /// Stores into the cache; an uncached line is read first.
     Regular,
-    /// Stores that bypass the caches: on x86-64, MOVNTPS, with one SFENCE after the loop; on aarch64, STNP, which is only a hint.
+    /// Stores that bypass the caches. x86-64 uses MOVNTPS, with one SFENCE after the loop. aarch64 uses STNP, which is only a hint.
     Streaming,
 }
 
@@ -134,7 +134,7 @@ pub(super) const fn declare(
     let per_step = match op {
         Op::Read | Op::Write | Op::Read3Write1 | Op::Read2Write1 | Op::Read1Write1 => 1,
         Op::Copy => 2,
-        // Pairs of vectors: one load, two multiplications, one store; with two arrays, one more load.
+        // For a pair of vectors: one load, two arithmetic instructions, one store, and one more load if there is a second array.
         Op::Scale if neon => 4,
         Op::Add | Op::Triad if neon => 5,
         // If the CPU has no fused multiply-add, one more instruction is needed.
@@ -153,7 +153,7 @@ pub(super) const fn declare(
         Op::Read2Write1 => (block / 3 * 2, block / 3, 0),
         Op::Read1Write1 => (block / 2, block / 2, 0),
     };
-    // One instruction per array advances its pointer; the two loop instructions are added.
+    // One instruction per array advances the array's pointer, and there are two loop instructions.
     let instructions = block / step * per_step + op.arrays() as u32 + 2;
     let work = Work { instructions, bytes_read, bytes_written, operations: flops };
     Stream { op, stores, variant, work, arrays: op.arrays(), run }

@@ -25,9 +25,9 @@ macro_rules! stream_loop {
             if iterations == 0 {
                 return;
             }
-            // SAFETY: the caller guarantees that the instructions are supported and that `bytes` of each array of the
-            // operation are valid; the loop only accesses complete blocks of them. It only writes registers that the
-            // calling convention lets a function change.
+            // SAFETY: the caller guarantees that the instructions are supported and that `bytes` of each array of the operation are valid.
+            // The loop only accesses complete blocks of these bytes, and only writes registers that the calling convention lets a function
+            // change.
             unsafe {
                 asm!(
                     $($setup,)*
@@ -57,8 +57,8 @@ macro_rules! stream_loop {
             if iterations == 0 {
                 return;
             }
-            // SAFETY: the caller guarantees that `bytes` of each array of the operation are valid; the loop only
-            // accesses complete blocks of them. All registers that it writes are named as operands.
+            // SAFETY: the caller guarantees that `bytes` of each array of the operation are valid. The loop only accesses complete blocks
+            // of these bytes. All registers that it writes are named as operands.
             unsafe {
                 asm!(
                     $($setup,)*
@@ -85,7 +85,7 @@ macro_rules! stream_loop {
 
 /// Defines a module with the storing loops of one vector width and one kind of stores. `store` and `fill` store vector
 /// register 0 and [`CONSTANT`], `load` reads from the destination, and `copy` to `triad` compute in register 0 the
-/// value to be stored. The instructions after the parts advance the pointers.
+/// value to be stored. The instructions after `per_line!` advance the pointers.
 macro_rules! storing_loops {
     (
         $module:ident $parts:literal $dst:literal $a:literal $b:literal setup $setup:tt

@@ -21,11 +21,11 @@ use crate::{output, sources};
 /// The measurements of `--probe`, which use one thread.
 const PROBED: [&str; 3] = ["clock", "latency", "bandwidth"];
 
-/// Inspects, measures if requested, and shows the differences.
+/// Inspects the machine, measures it if requested, and shows how it differs from the baseline.
 pub fn run(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
     if asked.exit == Some(Exit::Slurm) && (asked.probe || asked.screen) {
-        let words = "--exit slurm only checks settings: a prolog delays its job, and other jobs would \
-         distort the results; omit --probe and --screen";
+        let words = "--exit slurm only checks settings, because a prolog delays its job and other jobs \
+         would distort the results; omit --probe and --screen";
         return Err(Failure::usage(words));
     }
     let done = check(options, asked);
@@ -105,7 +105,7 @@ fn baselines(options: &Options, asked: &options::Check) -> Result<(Vec<ClassBase
     sources::say_note(&source, &options.out);
     let day = source.record.started.get(..10).unwrap_or_default().to_owned();
     let named = asked.baseline.as_deref().is_some_and(|named| named != record::source::HERE);
-    let name = if named { source.name } else { format!("the record from {day}") };
+    let name = if named { source.name } else { format!("this machine's record from {day}") };
     let class = ClassBaseline { name: name.clone(), machines: 1, record: source.record, figures: Vec::new() };
     Ok((vec![class], name))
 }
@@ -142,7 +142,7 @@ fn measure(
     Ok(results.interrupted)
 }
 
-/// Prints the line, or writes another format.
+/// Prints the result as one line, or writes it in another format.
 fn hand_out_check(
     options: &Options,
     asked: &options::Check,

@@ -80,7 +80,7 @@ pub fn man(folder: Option<&Path>) -> Result<u8, Failure> {
     files::create(folder)?;
     let mut pages = vec![("linespeed".to_owned(), definition)];
     while let Some((name, command)) = pages.pop() {
-        // The man pages contain the help text.
+        // The `help` command needs no page, because the manual pages contain the help text.
         let below = command.get_subcommands().filter(|one| one.get_name() != "help");
         pages.extend(below.map(|one| (format!("{name}-{}", one.get_name()), one.clone())));
         files::write(&folder.join(format!("{name}.1")), &page(command.display_name(name))?)?;
@@ -92,7 +92,7 @@ pub fn man(folder: Option<&Path>) -> Result<u8, Failure> {
 fn page(command: clap::Command) -> Result<String, Failure> {
     let failed = |error| Failure::Output { path: None, error, way_out: "" };
     let sections = options::manual_sections(command.get_name());
-    // The command's further sections follow below, under their usual names.
+    // The sections after the options are omitted here and added below, under the usual names of manual sections.
     let command = command.after_help(Reset).after_long_help(Reset).mut_args(|arg| arg.hide_short_help(false));
     let command = command.mut_subcommands(|one| {
         let hidden = one.is_hide_set() || one.get_name() == "help";

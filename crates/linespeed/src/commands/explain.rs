@@ -12,7 +12,7 @@ use crate::options::Options;
 /// Maximum number of entries suggested if the requested name does not exist.
 const MOST: usize = 5;
 
-/// Prints the meaning of `name`, or every name with its group if it is empty.
+/// Prints the meaning of `name`, or every name with its group if `name` is empty.
 pub fn run(options: &Options, name: &str) -> Result<u8, Failure> {
     let glossary = glossary::all();
     if name.is_empty() {

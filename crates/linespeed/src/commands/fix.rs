@@ -62,7 +62,7 @@ pub fn run(options: &Options, asked: &Fix) -> Result<u8, Failure> {
     };
     report(Some(&proof), Some(kept)).inspect_err(|_| {
         if kept == Kept::Stands {
-            output::complain("the value is set; to restore the old value: linespeed quiet --restore");
+            output::complain("the value is set; restore the old value with linespeed quiet --restore");
         }
     })?;
     Ok(if stop.signal().is_none() && kept == Kept::NotSet { NOT_QUIET } else { 0 })
@@ -71,7 +71,7 @@ pub fn run(options: &Options, asked: &Fix) -> Result<u8, Failure> {
 /// A description of the measurements that `fix` makes.
 fn measures(fix: &fix::Fix, asked: &Fix) -> Result<Text, FixError> {
     match (&fix.figure, asked.command.is_empty()) {
-        (_, false) => Ok(text!("the time of the command, in alternating runs before and after the change")),
+        (_, false) => Ok(text!("the time of the command, in alternating runs with the old and new values")),
         (Some(figure), true) => Ok(figure.describe()),
         (None, true) if asked.dry_run => {
             let knob = fix.value.knob.name();
@@ -84,8 +84,8 @@ fn measures(fix: &fix::Fix, asked: &Fix) -> Result<Text, FixError> {
             };
             let (knob, fix) = (fix.value.knob.name(), format!("linespeed fix {}{of}", fix.number));
             Err(FixError::NoFix(format!(
-                "the gain of {knob} depends on the program: {fix} -- COMMAND measures your program, {fix} \
-                 --dry-run prints the planned changes"
+                "the gain of {knob} depends on the program. {fix} -- COMMAND measures your program; {fix} \
+                 --dry-run only prints the planned changes"
             )))
         }
     }

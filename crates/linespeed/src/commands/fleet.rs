@@ -31,7 +31,7 @@ pub fn run(options: &Options, asked: &Fleet) -> Result<u8, Failure> {
         let reasons = read.remarks.iter().map(|remark| format!("{} {}", remark.count, remark.what));
         let reasons = reasons.collect::<Vec<_>>().join(", ");
         let reasons = if reasons.is_empty() { "no .json files".to_owned() } else { reasons };
-        let words = format!("{first}: no records ({reasons}); linespeed --output FILE.json creates one");
+        let words = format!("{first} has no records ({reasons}); linespeed --output FILE.json creates one");
         return Err(Failure::Cannot(words));
     }
     let collections = fleet::newest_of_each(&mut read.briefs, &mut read.remarks, &files::aliases());

@@ -25,7 +25,7 @@ pub(super) fn held(gate: Result<Gate, Ungated>) -> Held {
         Ungated::NothingShared { why: Some(why) } => format!("no comparable results ({why})"),
         Ungated::NothingShared { why: None } => "no comparable results".to_owned(),
         Ungated::NoInterval { figures } => format!(
-            "too few samples to compute an interval for {}; measure more (stat -r 10, run --full)",
+            "too few samples to compute an interval for {}; take more samples (stat -r 10, run --full)",
             count_noun(figures, "result")
         ),
     })

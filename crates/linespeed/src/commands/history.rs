@@ -34,14 +34,14 @@ pub fn run(options: &Options, asked: &History) -> Result<u8, Failure> {
     if said.records.is_empty() {
         let looked: Vec<String> = folders.iter().map(|folder| visible(folder)).collect();
         let others = (said.others > 0)
-            .then(|| format!("; {} of other machines: use --host NAME", count_noun(said.others, "record")));
+            .then(|| format!("; {} of other machines (use --host NAME)", count_noun(said.others, "record")));
         let remarks: Vec<String> = said
             .remarks
             .iter()
             .map(|remark| format!("; {} skipped: {}", count_noun(remark.count, "record"), remark.what))
             .collect();
         return Err(Failure::Cannot(format!(
-            "no record of {} in {} has these results: run linespeed now and once more later, or use \
+            "no record of {} in {} has these results; run linespeed now and once more later, or use \
              --from DIR to read another directory{}{}",
             asked.host.as_deref().unwrap_or("this machine"),
             looked.join(" or "),

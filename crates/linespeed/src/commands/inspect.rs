@@ -1,4 +1,4 @@
-//! `linespeed inspect`: shows the inventory and the conditions, without measuring.
+//! `linespeed inspect`: shows the inventory, the conditions, and the findings that need no measurement.
 
 use std::path::Path;
 
@@ -23,6 +23,7 @@ pub fn run(options: &Options, inspect: &Inspect) -> Result<u8, Failure> {
     let found = machine::inspect(&root);
     let mut record = super::record_of(&found);
     record.coverage = found.coverage;
+    record.diagnosis = diagnose::diagnose(&record);
     record.diagnosis.shape = last_shape(&record.machine, inspect.root.as_deref());
     redact(options, &mut record)?;
     let forms = View::new(|screen| {

@@ -27,7 +27,7 @@ use crate::redaction::redact_with;
 use crate::{ceilings, files, output, redaction};
 use kept::Kept;
 
-/// Number of probe readings for calibration if no record has the unloaded latency; they take two seconds.
+/// Number of readings with which the probe is calibrated if no record contains the unloaded latency. The readings take two seconds.
 const READINGS: usize = 20;
 const BETWEEN: Duration = Duration::from_millis(100);
 /// Maximum number of process names on the screen.

@@ -57,8 +57,8 @@ impl<'a> Measuring<'a> {
         Ok(measuring)
     }
 
-    /// Like [`Self::begin`], for a command, for which the depth of measurement is irrelevant. The machine is inspected only if the output
-    /// describes it, because an inspection takes longer than many commands.
+    /// Like [`Self::begin`], but for measuring a command, which does not depend on the depth of measurement. The machine is inspected only
+    /// if the output describes it, because an inspection takes longer than many commands.
     pub fn of_command(options: &'a Options, short: bool, looks: bool) -> Result<Self, Failure> {
         let (began, record) = (Instant::now(), new_record());
         let tuned = tuned_session::for_measuring(options)?;
@@ -116,11 +116,11 @@ pub fn ended(interrupted: Option<i32>) -> Ended {
 pub fn chosen_cpus(options: &Options, allowed: Option<CpuList>) -> Result<CpuList, Failure> {
     let Some(wanted) = &options.measuring.cpus else { return Ok(allowed.unwrap_or_default()) };
     if wanted.is_empty() {
-        return Err(Failure::usage("--cpus: the list is empty; example: --cpus 0-3,8"));
+        return Err(Failure::usage("the list of --cpus is empty; use, for example, --cpus 0-3,8"));
     }
     let missing = allowed.as_ref().map(|allowed| wanted.difference(allowed)).unwrap_or_default();
     if let (false, Some(allowed)) = (missing.is_empty(), allowed) {
-        let words = format!("--cpus {wanted}: this process may not use CPU {missing}; it may use {allowed}");
+        let words = format!("--cpus {wanted}: this process may only use CPUs {allowed}, not {missing}");
         return Err(Failure::Usage(words));
     }
     Ok(wanted.clone())

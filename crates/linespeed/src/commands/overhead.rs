@@ -19,10 +19,10 @@ use crate::options::{Options, Overhead, Vm};
 use crate::output;
 use crate::progress::Shown;
 
-/// Maximum duration by depth, seconds; a slow CPU may need more time for the minimum number of passes.
+/// Maximum duration in seconds, by depth. A slow CPU may need more time for the minimum number of passes.
 const SECONDS: (f64, f64, f64) = (6.0, 15.0, 60.0);
 
-/// Times the layers and reports.
+/// Times the layers and reports the results.
 pub fn run(options: &Options, overhead: &Overhead) -> Result<u8, Failure> {
     let stop = signals::install();
     // Wrong usage is reported before any setting is changed.
@@ -100,7 +100,7 @@ fn check_files(overhead: &Overhead) -> Result<(), Failure> {
 /// Rejects a CPU that this process may not use.
 fn check_cpu(overhead: &Overhead, cpus: &CpuList) -> Result<(), Failure> {
     let Some(cpu) = overhead.cpu.filter(|cpu| !cpus.contains(*cpu)) else { return Ok(()) };
-    Err(Failure::Usage(format!("--cpu {cpu}: this process may not use that CPU; it may use {cpus}")))
+    Err(Failure::Usage(format!("--cpu {cpu}: this process may only use CPUs {cpus}")))
 }
 
 /// Shows the progress.

@@ -49,13 +49,13 @@ pub fn run(options: &Options, asked: &Records) -> Result<u8, Failure> {
     }
 }
 
-/// Finds a record in one of the directories.
+/// Finds a saved record in these directories.
 fn find(folders: &[PathBuf], name: &str) -> Result<Entry, Failure> {
     let path = std::fs::canonicalize(sources::locate(name)).unwrap_or_else(|_| PathBuf::from(name));
     let all = store::list(folders, files::save_index);
     let known = all.into_iter().find(|one| std::fs::canonicalize(&one.path).is_ok_and(|real| real == path));
     known.ok_or_else(|| {
-        let ways_out = "to list all: linespeed records; to label one: linespeed records RECORD --label NAME";
+        let ways_out = "linespeed records lists all, linespeed records RECORD --label NAME labels one";
         Failure::Cannot(format!("{name}: no such record is saved on this machine; {ways_out}"))
     })
 }

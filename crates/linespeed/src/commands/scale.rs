@@ -90,8 +90,8 @@ pub fn run(options: &Options, scale: &Scale) -> Result<u8, Failure> {
     }
 }
 
-/// `scale --list`: every recipe with its description; with `--all`, also its settings and the programs that are missing on this
-/// machine.
+/// `scale --list`: prints every recipe with its description. With `--all`, also prints its settings and the programs
+/// that are missing on this machine.
 fn list(options: &Options, own: Option<&Path>) -> Result<u8, Failure> {
     let os_release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
     let folders = needs::search_path();
@@ -142,7 +142,7 @@ impl Observer for Shown<'_> {
     fn trial_done(&mut self, seconds: f64, run: &Run) {
         let wall = run.seconds.iter().copied().fold(0.0, f64::max);
         self.verbose(&format!(
-            "trial on one CPU: {}, {} of memory; all runs will take about {}",
+            "a trial on one CPU took {} and {} of memory; all runs will take about {}",
             record::units::figure(wall, "s"),
             record::units::bytes(run.usage.max_rss_bytes),
             record::units::figure(seconds, "s")

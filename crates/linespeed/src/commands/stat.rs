@@ -80,7 +80,7 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
         let runs = Runs { done: vec![watched], refused: None, interrupted: None, looks: None };
         (runs, attached.iter().map(|process| process.cpus.len()).max().unwrap_or(1))
     };
-    // This lets the guard exit while linespeed evaluates the results.
+    // The guard can exit while linespeed evaluates the results.
     guard.dismiss();
     let mut outcome = describe(&runs, &job, stat.runs(), usable.max(1));
     outcome.coverage.append(&mut probed.coverage);
@@ -211,7 +211,7 @@ fn deliver(
 }
 
 impl Stat {
-    /// Whether perf's layout was requested.
+    /// Whether perf's output format was requested.
     fn perf(&self) -> bool {
         self.perf_format || self.separator.is_some()
     }

@@ -26,7 +26,8 @@ struct Default {
     own: bool,
 }
 
-/// Adds to the command line those options from the variable and the file that it neither contains nor conflicts with.
+/// Adds the options in the variable and the file to the command line, except those that the command line
+/// already contains and those that conflict with it.
 pub fn complete(
     mut line: Vec<OsString>,
     given: &ArgMatches,

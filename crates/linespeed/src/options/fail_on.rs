@@ -20,7 +20,7 @@ impl Measuring {
         FailOn::terms(&self.fail_on).map_err(Failure::usage)
     }
 
-    /// Rejects a file for the report of a gate if there is no gate.
+    /// Rejects `--junit`, the file for the result of a gate, if there is no gate.
     pub(super) fn check_junit(&self, junit: Option<&PathBuf>) -> Result<(), Failure> {
         match junit {
             Some(_) if self.fail_on.is_empty() => Err(Failure::usage(

@@ -124,8 +124,8 @@ fn way_out(error: &clap::Error, command: Option<&str>, mut arguments: Vec<OsStri
     Some(format!("{way_out}: linespeed {}", words.collect::<Vec<_>>().join(" ")))
 }
 
-/// The text of each command's help, except its options: paragraphs, followed by sections, each with a heading that ends in a colon. Manual
-/// pages use the sections of `all` if the command has none with that heading.
+/// The text of each command's help, except its options: paragraphs, followed by sections, each with a heading that ends in a colon. A
+/// manual page also contains each section of `all` whose heading is not among the command's own headings.
 const HELP: &str = include_str!("help.md");
 
 /// A heading in a command's help, and the lines below it.

@@ -21,7 +21,7 @@ fn has(row: &str, command: &str) -> Option<bool> {
     Some(commands.split(' ').any(|one| one == command || has(one, command) == Some(true)))
 }
 
-/// Whether a global flag applies to this command; the page of all options shows all.
+/// Whether a global flag applies to this command. The page of all options shows every flag.
 pub(super) fn is_taken(id: &str, command: &str) -> bool {
     command == ALL || has(id, command) != Some(false)
 }

@@ -408,7 +408,7 @@ fn of_one_machine_it_is_said_what_changed_since_and_noise_is_no_change() {
     );
     assert!(text.contains("Changes on the machine: THP (never instead of always)"), "{text}");
     let text = flat(&["monday.json", "noisy.json"]);
-    assert!(text.contains("No change beyond noise in") && text.contains("Too noisy to decide: 2."), "{text}");
+    assert!(text.contains("No change beyond noise in") && text.contains("too noisy to judge: 2."), "{text}");
     assert!(text.contains("Both records show the same hardware, kernel and settings."), "{text}");
 }
 

@@ -116,7 +116,7 @@ fn words_of_lives_screen_lead_to_what_explains_them() {
         ("probe", "probe", "memory probe"),
         ("pressure", "pressure", "over each interval"),
         ("Not seen", "coverage", "could not be measured"),
-        ("others", "others", "without a separate row"),
+        ("others", "others", "without a row of their own"),
         ("User time", "workload.cpu_time", "(sampled)"),
     ] {
         let text = explain(word).split_whitespace().collect::<Vec<_>>().join(" ");

@@ -256,7 +256,7 @@ fn what_cannot_be_planned_is_said_in_a_line() {
     let two = ran(["plan", "--verify", empty, "--", "true"]);
     two.fails(2, &["--verify runs the command on this machine", "omit", "empty.json"]);
     let two = ran(["plan", "--verify", "--as", "numactl", "--", "true"]);
-    two.fails(2, &["--verify", "--as", "omit one of them"]);
+    two.fails(2, &["--verify", "--as", "omit one option"]);
     ran(["plan", "--quick"]).fails(2, &["plan does not support --quick"]);
     ran(["plan", "--verify", "--timeout", "0s", "--", "true"]).misused(&["--timeout", "30s"]);
     ran(["plan", "--verify", "--", "no-such-program-here"]).fails(127, &["command not found"]);

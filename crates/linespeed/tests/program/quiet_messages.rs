@@ -186,7 +186,7 @@ fn below_another_session_a_command_runs_as_it_is_and_is_reported() {
     inner("perf-cpu-time -- true").fails(3, &["perf-cpu-time", "request it there"]);
     inner("--cpus 0 -- true").fails(3, &["does not cover CPU 0", "request it there"]);
     for words in ["--apply", "--restore"] {
-        inner(words).fails(3, &[words, "at its end"]);
+        inner(words).fails(3, &[words, "when it ends"]);
     }
     assert_eq!(value(), before);
 }
@@ -376,7 +376,7 @@ fn a_group_that_cannot_be_removed_names_what_is_in_it_and_is_no_success() {
     // What everybody else is in goes all the same.
     assert!(groups.len() == 1 && groups[0].starts_with("linespeed-quiet-"), "{groups:?}");
     assert_eq!(done.code, Some(1), "{done:?}");
-    assert!(done.stderr.contains("other groups: theirs") && done.stderr.contains("--restore"), "{done:?}");
+    assert!(done.stderr.contains("other groups (theirs)") && done.stderr.contains("--restore"), "{done:?}");
     assert_eq!(after.code, Some(0), "{after:?}");
 }
 

@@ -46,6 +46,7 @@ fn the_list_names_every_machine_and_each_is_a_record_that_says_where_its_figures
         "xeon-8163",
         "kunpeng-920-4826",
         "phytium-ft-2500",
+        "sunway-3231",
         "epyc-7h12",
         "cloud-server-1",
         "cloud-server-2",
@@ -100,7 +101,7 @@ fn what_a_document_says_in_two_ways_stands_on_the_first_screen() {
     let texts: [(&str, &[&str]); 6] = [
         ("i7-6500u", &["12.4454 %", "is 11.51 %", "11.2556 %", "is 11.67 %"]),
         ("hygon-7280", &["Zen 2", "is Zen 1", "2.0 and as 2.1 GHz"]),
-        ("kunpeng-920-4826", &["lscpu shows 1 NUMA node, numactl 4"]),
+        ("kunpeng-920-4826", &["lscpu shows 1 NUMA node, numactl shows 4"]),
         ("hygon-5280", &["0.2 of a core", "13 % more", "counted over the whole system"]),
         ("xeon-8269cy", &["half a core", "about 17 % more"]),
         ("load-generator-196", &["49 a package", "read on another machine", "one period"]),
@@ -145,7 +146,7 @@ fn cloud_servers_are_ordered_and_the_slowest_does_not_lose_to_its_caches() {
         &[
             "cloud-server-1 (11.0 µs), cloud-server-3 (18.0 µs), cloud-server-4 (41.0 µs) and cloud-server-2 (55.0 µs)",
             "cloud-server-4 is faster than cloud-server-2 but has less",
-            "Rises in the same order as the results: load average",
+            "From the fastest record to the slowest, the load average increases",
             "Not supported by the results: interference from neighbors on the host",
         ],
     );

@@ -293,7 +293,7 @@ fn wrong_usage_is_reported_with_the_way_out() {
     fails(&["--recipe", "bc-power", "--set", "exponnt=3"], &["exponnt", "its settings: exponent"]);
     fails(&["--steps", "0,1", "--", "true"], &["--steps", "use 1 to"]);
     fails(&["--steps", "60000", "--", "true"], &["60000", "use 1 to"]);
-    fails(&["--cpus", "60000", "--", "true"], &["60000", "it may use"]);
+    fails(&["--cpus", "60000", "--", "true"], &["60000", "may only use CPUs"]);
     let misused = |args: &[&str], words: &[&str]| drop(run(scale(place.path(), args)).misused(words));
     misused(&["--recipe", "bc-power", "--", "true"], &["--recipe", "COMMAND"]);
     misused(&["--recipe", "bc-power", "--set", "exponent"], &["NAME=VALUE"]);

@@ -47,7 +47,10 @@ fn an_interrupted_run_says_so_first_and_is_shown_again() {
     let file = place.path().join("a.json");
     std::fs::write(&file, &ran.stdout).unwrap();
     let text = shown(&file);
-    assert!(text.starts_with("Interrupted by signal 2 after 1 of 5 runs; 0 of 1 step complete.\n"), "{text}");
+    assert!(
+        text.starts_with("Interrupted by signal 2 after 1 of 5 runs (0 of 1 step complete).\n"),
+        "{text}"
+    );
     assert!(text.contains("throughput"), "{text}");
 }
 

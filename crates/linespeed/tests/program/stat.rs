@@ -104,7 +104,7 @@ fn a_command_that_cannot_be_started_says_why_as_a_shell_would() {
     assert!(!folder.path().join("misspelt").exists(), "a misspelt folder was created");
     ran(["stat", "-r", "0", "--", "true"]).misused(&["--repeat", "0 is not in 1.."]);
     ran(["stat", "-r", "-3", "--", "true"]).misused(&["-3"]);
-    ran(["stat", "--cpus", "60000", "--", "true"]).fails(2, &["--cpus", "60000", "it may use"]);
+    ran(["stat", "--cpus", "60000", "--", "true"]).fails(2, &["--cpus", "60000", "may only use CPUs"]);
     ran(["stat", "--output", "/proc/nothing/x.json", "--", "echo", "hi"]).fails(3, &["/proc/nothing"]);
 }
 

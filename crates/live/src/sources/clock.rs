@@ -34,7 +34,7 @@ fn parse_feedback(text: &str) -> Option<Feedback> {
 }
 
 impl Clocks {
-    /// Whether a source other than the probe shows the clock.
+    /// Whether the clock is available from a source other than the probe.
     pub(crate) fn is_shown(&self) -> bool {
         !(self.feedback.is_empty() && self.cpufreq.is_empty())
     }
@@ -52,8 +52,8 @@ impl Clocks {
         all
     }
 
-    /// The clock from this reading to `now`: the ratio of delivered to reference counts, multiplied by the reference
-    /// clock if the kernel reports it; otherwise as reported by the driver.
+    /// The clock from this reading to `now`. If the kernel reports the reference clock, this is the ratio of delivered
+    /// to reference counts, multiplied by the reference clock. Otherwise, it is the clock reported by the driver.
     pub(crate) fn until(&self, now: &Self, root: &Root) -> Option<Clock> {
         let delivered: Vec<f64> = now
             .feedback

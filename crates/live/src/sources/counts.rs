@@ -16,8 +16,8 @@ pub(crate) fn vmstat(text: &str) -> Vec<(&'static str, u64)> {
     VMSTAT.into_iter().filter_map(|(name, rate)| Some((rate, count_of(text, name)?))).collect()
 }
 
-/// The total time for which threads were ready to run but had no CPU, over all CPUs, ns since boot
-/// (Documentation/scheduler/sched-stats.rst: the eighth field of a CPU, in versions 15 to 17); `None` in another format.
+/// The total time for which threads were ready to run but had no CPU, over all CPUs, ns since boot. It is the eighth field of a CPU in
+/// versions 15 to 17 of the format (Documentation/scheduler/sched-stats.rst); `None` in another version.
 pub(crate) fn run_queue_delay(text: &str) -> Option<u64> {
     let version: u32 = text.lines().next()?.strip_prefix("version ")?.trim().parse().ok()?;
     if !(15..=17).contains(&version) {

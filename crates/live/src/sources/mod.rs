@@ -1,4 +1,4 @@
-//! Parsers of Linux's data about a running machine, one file per family of sources: they convert text into counts since
+//! Parsers of Linux's data about a running machine, one file per family of sources. They convert text into counts since
 //! boot.
 
 pub(crate) mod clock;

@@ -167,7 +167,7 @@ fn of_branches(word: u32) -> Instruction {
             Registers::FLAGS,
         );
     }
-    // CBZ and CBNZ; TBZ and TBNZ.
+    // CBZ and CBNZ, then TBZ and TBNZ.
     if word & 0x7e00_0000 == 0x3400_0000 {
         let when = match number {
             ZERO => Condition::Unknown,
@@ -178,7 +178,7 @@ fn of_branches(word: u32) -> Instruction {
     if word & 0x7e00_0000 == 0x3600_0000 {
         return with(Flow::Branch(signed(word, 5, 14) * 4 - 4, Condition::Unknown), general(number));
     }
-    // BR, BLR, RET; SVC.
+    // BR, BLR and RET, then SVC.
     if word & 0xfe00_0000 == 0xd600_0000 {
         let flow = match field(word, 21, 4) {
             1 => Flow::Call(None),
@@ -190,7 +190,7 @@ fn of_branches(word: u32) -> Instruction {
     if word & 0xff00_001f == 0xd400_0001 {
         return Instruction { kind: Kind::System, ..with(Flow::Call(None), none) };
     }
-    // DSB and DMB; DC CIVAC, CVAC and similar; MRS.
+    // DSB and DMB, then DC CIVAC, DC CVAC and similar, then MRS.
     if word & 0xffff_f09f == 0xd503_309f {
         return of(Kind::Atomic);
     }
@@ -217,7 +217,7 @@ fn of_registers(word: u32) -> Instruction {
     let (a, b, wide) = (register(word, 5), register(word, 16), bytes(word));
     let reads = general(a).and(general(b));
     let amount = field(word, 10, 6) as u8;
-    // Shifts other than left shifts are rare.
+    // Shifts other than left shifts are rare, so their results are treated as unknown.
     let shifted = (field(word, 22, 2) == 0 || amount == 0).then(|| source(b, wide, amount));
     let flags = bit(word, 29);
     match (word >> 21) & 0xff {
@@ -250,7 +250,7 @@ fn of_registers(word: u32) -> Instruction {
             };
             computes(word, op, Source::register(a, wide), b, flags, reads.and(Registers::of(a)))
         }
-        // CSEL; CSINC and similar.
+        // CSEL. The result of CSINC and similar instructions is unknown.
         0xd4 => {
             let reads = reads.and(Registers::FLAGS);
             if field(word, 10, 2) != 0 || bit(word, 30) {
@@ -317,7 +317,7 @@ fn of_floats(word: u32) -> Instruction {
     if word & 0xbfe0_dc00 == 0x0e00_0c00 || word & 0xbfe0_fc00 == 0x0e00_2c00 {
         return unknown(word, vector(5));
     }
-    // Operations on three vectors: FDIV; FADD, FMUL, FMLA.
+    // Operations on three vectors: FDIV, then FADD, FMUL and FMLA.
     let kind = match (field(word, 11, 5), bit(word, 21) && bit(word, 10)) {
         (0b11111, true) if bit(word, 29) => Kind::Long,
         (0b11001..=0b11011, true) => Kind::Float,
@@ -326,7 +326,7 @@ fn of_floats(word: u32) -> Instruction {
     Instruction { reads: reads.and(vector(0)), ..plain(kind) }
 }
 
-/// The element size of LD1, as a shift, for each value of its field `dtype`.
+/// The element size of LD1 (log2 of bytes) for each value of its field `dtype`.
 const ELEMENTS: [u8; 16] = [0, 0, 0, 0, 2, 1, 1, 1, 1, 1, 2, 2, 0, 0, 0, 3];
 
 /// Instructions on vectors of a processor-dependent length (SVE). Addresses are known only if they are computed from
@@ -493,6 +493,6 @@ fn of_memory(word: u32) -> Instruction {
             ..Instruction::default()
         };
     }
-    // Literals are part of the code.
+    // Loads of literals read constants within the code, so they have no memory operand here.
     Instruction { sets: value(to), ..Instruction::default() }
 }

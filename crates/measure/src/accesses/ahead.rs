@@ -10,10 +10,10 @@ use super::instruction::{
 /// Maximum number of values read from the thread's memory for one sample.
 const MOST_READ: usize = 96;
 
-/// Maximum number of other functions whose code is read for one sample, normally and if calls are followed.
+/// Maximum numbers of other functions whose code is read for one sample: normally, and if all calls are followed.
 const MOST_FETCHED: u32 = 3;
 const MOST_CALLED: u32 = 64;
-/// Maximum distance between the start of a function and an instruction that is searched for in it, bytes.
+/// Maximum distance from the start of a called function to the target instruction, bytes, for which the function is assumed to contain it.
 const FUNCTION: u64 = 512;
 /// The number of AArch64's link register.
 const LINK: usize = 30;
@@ -30,7 +30,7 @@ struct Flags {
     below: bool,
 }
 
-/// A value from a thread's memory, and whether it was read now or at the time of the sample.
+/// A value from a thread's memory, and whether it is from the time of the sample. If not, it was read now.
 pub(super) type Known = (u64, bool);
 
 /// A value stored at an address.
@@ -65,7 +65,7 @@ pub(super) struct Ahead<'a, R> {
     reads: usize,
     /// Whether forward branches with an unknown condition are taken.
     pub(super) forward: bool,
-    /// Whether every called function is followed. Otherwise, only functions with the wanted instruction are followed,
+    /// Whether every called function is followed. Otherwise, only functions with the target instruction are followed,
     /// and other calls clobber registers.
     pub(super) calls: bool,
 }
@@ -250,7 +250,7 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
         }
     }
 
-    /// Marks the result of an unknown operation as unknown.
+    /// Marks everything that an instruction with an unknown operation sets or stores as unknown.
     fn forget(&mut self, one: &Instruction, address: Option<u64>) {
         // The effects of calls and returns on the stack are known.
         let of_flow = matches!(one.flow, Flow::Call(_) | Flow::Return);

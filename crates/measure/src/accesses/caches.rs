@@ -7,7 +7,7 @@ use record::live::MemoryLevel;
 
 /// Assumed size of the last-level cache if it is unknown, bytes.
 const USUAL: u64 = 32 << 20;
-/// Memory does not fit in the cache if it is more than this many times as large as its part of the cache.
+/// Memory counts as not fitting in the cache if it is more than this many times as large as the part available to it.
 const FAR: f64 = 1.25;
 /// Minimum number of accesses for a set to count as occupying part of the cache. Sets with fewer accesses occupy
 /// little, and their size cannot be estimated.
@@ -129,7 +129,7 @@ impl Caches {
         }
     }
 
-    /// The smallest cache in which this many bytes fit on a CPU whose last-level cache has this number, if nothing else uses the cache.
+    /// The smallest cache in which this many bytes fit if nothing else uses it, on a CPU whose last-level cache has this number.
     pub(super) fn fits(&self, bytes: f64, number: usize) -> Fits {
         match bytes {
             _ if bytes <= FAR * self.first => Fits::FirstCache,
@@ -168,7 +168,7 @@ pub(super) struct Set {
     /// The size of the memory, and the largest part accessed by a single thread.
     bytes: f64,
     of_thread: f64,
-    /// The accessed addresses, in order.
+    /// The accessed addresses, in ascending order.
     addresses: Vec<u64>,
 }
 
@@ -182,7 +182,7 @@ impl Set {
         self.addresses.len() >= MANY
     }
 
-    /// The ranges of this memory.
+    /// The address ranges of this memory, as first and last accessed address.
     fn pieces(&self) -> Vec<(u64, u64)> {
         let (Some(first), Some(last)) = (self.addresses.first(), self.addresses.last()) else {
             return Vec::new();

@@ -151,7 +151,7 @@ pub(super) enum Waits {
     Float,
     /// An atomic instruction or a fence.
     Atomic,
-    /// The instruction fetch or the jump: an instruction at a jump target that waits for nothing else.
+    /// The instruction fetch or the jump, if the instruction is at a jump target and waits for nothing else.
     Jump,
 }
 
@@ -170,7 +170,7 @@ pub(super) const STRIDES: u32 = 4;
 /// Maximum number of searches; if the strides are still unknown after that, no further searches are made.
 const SEARCHES: u32 = 16;
 
-/// How often a load continued in short strides for a long time, briefly, or not at all.
+/// The numbers of samples in which a load continued in short strides for a long time, briefly, or not at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Strides {
     pub(super) short: u32,
@@ -280,7 +280,8 @@ struct Listing {
 const BACK: usize = 24;
 /// Maximum number of instructions between a load and the waiting instruction, if they only move the loaded value.
 const LINKS: usize = 2;
-/// The same limit for a branch, which may also depend on a comparison of vectors: compare, extract a mask, test it.
+/// The same limit for a branch. It is higher because a branch may depend on a comparison of vectors, which consists of several
+/// instructions: compare, extract a mask, test it.
 const LINKS_OF_BRANCH: usize = 4;
 /// Maximum length of a spin loop, instructions.
 const SPIN: usize = 14;
@@ -315,8 +316,8 @@ impl Listing {
         }
     }
 
-    /// The most likely predecessor of an instruction: the end of a loop that begins there, otherwise the preceding
-    /// instruction, otherwise one that jumps there.
+    /// The most likely predecessor of an instruction: the end of a loop that begins with it, otherwise the preceding
+    /// instruction, otherwise an instruction that jumps to it.
     fn before(&self, number: usize) -> Option<usize> {
         let at = self.all[number].0;
         let jumps =
@@ -334,8 +335,8 @@ impl Listing {
         jumps(number..self.all.len()).or_else(falls).or_else(|| jumps(0..number))
     }
 
-    /// The memory operand of an instruction, as an awaited load; `intact`: whether its address can be computed from the
-    /// registers at the code location.
+    /// The memory operand of an instruction, as an awaited load. `intact` means that its address can be computed from
+    /// the registers at the code location.
     fn load(&self, number: usize, intact: bool) -> Option<Load> {
         let (at, one) = self.all[number];
         let memory = one.memory?;
@@ -351,8 +352,8 @@ impl Listing {
         })
     }
 
-    /// Some of the instructions that are always executed before a load, with all registers set between each and the code
-    /// location. Unoptimized code computes each address from stack variables, which rarely change.
+    /// Some of the instructions that are always executed before a load, each with all registers that are set between it and
+    /// the code location. Unoptimized code computes each address from stack variables, which rarely change.
     fn replays(&self, load: u64) -> [Option<(u64, Registers)>; 4] {
         let of_load = self.all[..self.here].iter().position(|(at, _)| *at == load).unwrap_or(0);
         let is_target = |at: u64| (0..self.all.len()).any(|from| self.target(from) == Some(at));
@@ -393,10 +394,10 @@ impl Listing {
         (load.or_else(of_branch), waits)
     }
 
-    /// The load or other reason for which an instruction waits for its inputs, with at most this many instructions in between.
+    /// Why an instruction waits for its inputs: a load, directly or through at most `most` other instructions, or another reason.
     fn attribute_inputs(&self, at: usize, most: usize) -> (Option<Load>, Waits) {
         let mut needed = self.all[at].1.reads.without(self.stack);
-        // Registers set after the examined instruction; addresses that use them are no longer valid.
+        // Registers set since the examined instruction. Addresses that use them can no longer be computed.
         let mut since = Registers::default();
         let (mut number, mut links, mut first) = (at, 0, None);
         let mut long = Waits::Computes;
@@ -494,7 +495,7 @@ impl Listing {
         })
     }
 
-    /// Whether no other instruction sets an operation's result before the loop returns to it.
+    /// Whether no other instruction overwrites an operation's result, without using it, before the loop returns to the operation.
     fn adds_up(&self, of: usize) -> bool {
         let sum = self.all[of].1.sets;
         let mut number = of;
@@ -541,7 +542,7 @@ impl Listing {
         let set: Registers = round.iter().map(|one| one.sets).collect();
         let is_still = |one: &&Instruction| {
             let moves = one.memory.and_then(|memory| memory.at).is_some_and(|at| at.registers().meets(set));
-            // An atomic addition always changes memory; an exchange may fail.
+            // An atomic addition always changes memory, but an exchange may leave it unchanged.
             let may_fail = one.kind == Kind::Atomic && one.does.is_none();
             let stores = one.memory.is_some_and(|memory| memory.writes) && !may_fail;
             let counts = one.memory.is_none() && one.sets.without(Registers::FLAGS).meets(one.reads);
@@ -609,7 +610,7 @@ impl Pages {
         let (mut value, bytes) = ([0_u8; 8], usize::from(bytes));
         let local = libc::iovec { iov_base: value.as_mut_ptr().cast(), iov_len: bytes };
         let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: bytes };
-        // SAFETY: the kernel writes at most `bytes` bytes into a live array of eight; the other address belongs to the
+        // SAFETY: the kernel writes at most `bytes` bytes into a live array of eight. The other address belongs to the
         // other process.
         let read = unsafe { libc::process_vm_readv(self.pid, &local, 1, &remote, 1, 0) };
         (read == bytes as isize).then(|| u64::from_le_bytes(value))

@@ -1,10 +1,10 @@
 //! The properties of an instruction, on any architecture: its memory operand, the registers that it reads and sets, and
 //! its result if addresses may depend on it.
 
-/// The number of the first vector register, after the general-purpose registers with their encoded numbers.
+/// The number of the first vector register. Lower numbers are general-purpose registers, numbered as in the encoding of instructions.
 pub(super) const VECTORS: u8 = 32;
 
-/// A set of registers, one bit each by their numbers, and the flags at bit 64.
+/// A set of registers: bit n stands for the register with number n, and bit 64 for the flags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Registers(u128);
 
@@ -49,7 +49,7 @@ impl FromIterator<Registers> for Registers {
     }
 }
 
-/// A field of `bits` bits from bit `low` on.
+/// A field of `bits` bits that begins at bit `low`.
 pub(super) fn field(word: u32, low: u32, bits: u32) -> u32 {
     (word >> low) & ((1 << bits) - 1)
 }
@@ -78,7 +78,7 @@ pub(super) struct Instruction {
     pub(super) sets: Registers,
     /// The operation and target of the instruction; `None` if the result is unknown.
     pub(super) does: Option<Operation>,
-    /// A register to which it also adds a constant, after using it as an address.
+    /// A register to which the instruction also adds a constant, in addition to using the register as an address.
     pub(super) moves: Option<(u8, i64)>,
 }
 
@@ -90,7 +90,7 @@ pub(super) enum Flow {
     Next,
     Jump(i64),
     Branch(i64, Condition),
-    /// A called function, if known, and then the following instruction.
+    /// A call: first the function, if known, and then the following instruction.
     Call(Option<i64>),
     Return,
     /// The next instruction is unknown.
@@ -101,7 +101,7 @@ pub(super) enum Flow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Condition {
     Unknown,
-    /// This test, or its opposite.
+    /// This test if `true`, or its opposite if `false`.
     Of(Test, bool),
     /// Whether this many low bytes of a general register are zero.
     Zero(u8, u8, bool),
@@ -142,7 +142,7 @@ pub(super) enum Kind {
 /// A memory operand of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Memory {
-    /// The operand's address; `None` if it depends on something that is not sampled: a segment, or part of an address.
+    /// The operand's address; `None` if it depends on something that is not sampled, such as a segment or part of a register.
     pub(super) at: Option<Operand>,
     pub(super) bytes: u8,
     pub(super) reads: bool,

@@ -12,8 +12,8 @@ use super::spread;
 
 /// Minimum number of accesses for a code location to be evaluated separately.
 const OWN: usize = 16;
-/// Minimum number of accesses, combined from several code locations, for concluding that they miss the first cache. With fewer, up to half
-/// may go to hot pages in the first cache that are not recognized: a page needs four accesses to count as hot.
+/// Minimum number of accesses, combined from several code locations, for concluding that they miss the first cache. With fewer accesses, up
+/// to half of them may be to hot pages in the first cache that are not recognized, because a page needs four accesses to count as hot.
 const VAGUE: usize = 96;
 /// The owner number of memory shared by several processes: related programs map it at the same addresses.
 const OF_SEVERAL: i32 = 0;
@@ -135,7 +135,8 @@ impl Judged<'_> {
         self.seen.flushed || self.held.is_some_and(|held| held.by == Fits::Nothing)
     }
 
-    /// Whether the sample waits for a jump: a load that the jump depends on came from the nearest cache, or from unknown memory.
+    /// Whether the sample waits for a jump and not for memory: any load that the jump depends on is from the nearest cache, or from unknown
+    /// memory.
     fn is_jump(&self) -> bool {
         let is_near = self.held.is_none_or(|held| held.by == Fits::FirstCache);
         self.seen.waits == Waits::Jump && !self.seen.flushed && is_near
@@ -223,7 +224,7 @@ pub(super) fn judge(all: &[Seen], of: impl Fn(&Seen) -> bool, lost: u64, caches:
         jumps: sure(count(&|one| one.is_jump())),
         working_set: bytes,
         level: main.map(|fits| match caches.level(fits) {
-            // With memory spread over two nodes, half of the far accesses are remote.
+            // If memory is spread over two nodes, half of the far accesses are remote, so only a larger share counts as remote.
             MemoryLevel::Dram if 2 * remote > far.count => MemoryLevel::Remote,
             level => level,
         }),
@@ -247,7 +248,7 @@ fn working_set(mut touches: Vec<(i32, u64)>) -> Option<f64> {
     (!touches.is_empty()).then(|| touches.chunk_by(|a, b| a.0 == b.0).map(of_one).sum())
 }
 
-/// Size of cache lines exchanged between cores, as a shift.
+/// Size of the cache lines exchanged between cores (log2 of bytes).
 const LINE: u32 = 6;
 /// Minimum number of samples per thread for a line to count as shared rather than accessed by chance.
 const AGAIN: usize = 2;
@@ -264,9 +265,9 @@ struct OfLine {
     number: usize,
 }
 
-/// The samples at lines that several threads on several CPUs access at the same time, with at least one writer.
-/// Accesses at different times do not count, because memory released by one thread may be reused by another, such as
-/// the stack of an ended thread.
+/// For each sample, whether it accesses a line that several threads on several CPUs access at the same time, with at
+/// least one writer. Accesses at different times do not count, because memory released by one thread may be reused by
+/// another, such as the stack of an ended thread.
 fn at_shared_lines(all: &[&Seen]) -> Vec<bool> {
     let mut touches: Vec<OfLine> = Vec::new();
     for (number, one) in all.iter().enumerate() {

@@ -38,8 +38,8 @@ fn number(mut origin: Origin, sample: &Sample, mut code: impl FnMut(u64) -> Opti
     None
 }
 
-/// The purpose of a sample in the kernel; `None` if unknown. `link` returns the name of a file that the sampled process
-/// has open; `code` returns the process's code at an address.
+/// What the sampled thread did in the kernel; `None` if unknown. `link` returns the name of a file that the sampled
+/// process has open, and `code` returns the process's code at an address.
 pub(super) fn kind(
     site: &Site,
     sample: &Sample,
@@ -51,7 +51,7 @@ pub(super) fn kind(
         // Without a system call, the cause is a page fault or an interrupt.
         return site.names_memory.then_some(BoundKind::PageFaults);
     }
-    // X8 contains the number; RDI, RSI and RDX or X0 to X2 contain the arguments.
+    // On Arm, X8 contains the number of the call. The arguments are in X0 to X2 on Arm, and in RDI, RSI and RDX on x86.
     let register = |number: usize| sample.registers.get(number).copied().unwrap_or(0);
     let (number, first, second, third) = match machine {
         Machine::Arm => (register(8) as i64, register(0), register(1), register(2)),

@@ -71,7 +71,7 @@ pub struct Hierarchy<'a> {
     pub curve: &'a [CurvePoint],
 }
 
-/// A sample in the kernel, and its purpose.
+/// A sample in the kernel, and what the thread did there.
 #[derive(Clone, Debug)]
 struct InKernel {
     at: Instant,
@@ -84,7 +84,7 @@ struct InKernel {
 pub struct Accesses {
     sampler: Option<Sampler>,
     sites: HashMap<(i32, u64), Site>,
-    /// A process's code around return addresses, at which the sampled functions continue.
+    /// A process's code at addresses outside the code around a sample, such as those of called functions and return addresses.
     codes: HashMap<(i32, u64), Option<Code>>,
     /// The kind of a process's memory, for each 2 MiB region.
     mapped: HashMap<(i32, u64), Mapped>,
@@ -102,7 +102,7 @@ pub struct Accesses {
     caches: Caches,
     /// The node of each CPU; empty with one node.
     nodes: HashMap<u32, u32>,
-    /// The sampled threads, if sampling whole CPUs is not permitted.
+    /// The sampled threads; `None` if whole CPUs are sampled.
     threads: Option<BTreeSet<i32>>,
     /// The reason why sampling is impossible or incomplete.
     coverage: Option<Coverage>,
@@ -159,7 +159,7 @@ impl Accesses {
             Ok(sampler) => {
                 all.sampler = Some(sampler);
                 if sampled.len() < cpus.len() {
-                    let reason = text!("isolated and nohz_full CPUs are not interrupted");
+                    let reason = text!("isolated and nohz_full CPUs are skipped to avoid interrupting them");
                     Coverage::degraded(WHAT, reason)
                 } else {
                     Coverage::measured(WHAT)
@@ -200,7 +200,8 @@ impl Accesses {
             if threads.insert(*tid) {
                 self.coverage = match sampler.add_thread(*tid) {
                     Ok(()) => Some(Coverage::measured(WHAT)),
-                    // Some threads may end in the meantime or exceed the limit; sampling the others is sufficient.
+                    // Sampling may fail for some threads, because they have ended or a resource limit is reached. Sampling the others is
+                    // sufficient.
                     Err(_) if !sampler.is_empty() => continue,
                     Err(why) => Some(why.into_impossible(WHAT)),
                 };
@@ -260,7 +261,7 @@ impl Accesses {
                 Noted::Lost(count) => return lost.push_back((now, count)),
             };
             *came += 1;
-            // A process without a PID belongs to another namespace.
+            // A process without a PID in this PID namespace belongs to another one.
             if sample.pid <= 0 || sample.pid == own || *came % (1 << *thinned) != 0 {
                 return;
             }
@@ -353,7 +354,7 @@ impl Accesses {
         (sampled.samples > 0 || sampled.in_kernel > 0).then_some(sampled)
     }
 
-    /// The results for each of the busiest processes, except these and their descendants.
+    /// The results for each of the busiest processes, excluding the processes with these PIDs and their descendants.
     pub(crate) fn of_others(&mut self, pids: &[i32]) -> Vec<(i32, Sampled)> {
         let mut counts: HashMap<i32, u64> = HashMap::new();
         let all = self.seen.iter().map(|one| one.pid).chain(self.in_kernel.iter().map(|one| one.pid));

@@ -19,7 +19,7 @@ const STACK_ABOVE: u64 = 16 << 10;
 /// A load that continues in short strides for this many iterations accesses memory in order. Shorter runs, such as the
 /// keys of a tree node, may be at any address.
 const RUN: u32 = 64;
-/// The same limit, expressed in bytes.
+/// The same limit in bytes: a load that covers this distance in short strides also accesses memory in order.
 const RUN_BYTES: u64 = 512;
 
 /// A sample.
@@ -69,7 +69,8 @@ const LINE: u64 = 64;
 /// sampled equally often at all elements of a line, so its weights add up to zero.
 fn weight(address: u64, bytes: u8, stride: i64) -> f64 {
     let length = stride.unsigned_abs();
-    // Elements may cross a line boundary. Forwards, the last byte is the first in the new line; backwards, the first byte is.
+    // An element may cross a line boundary. In the forward direction, its last byte is the first to reach the new line; in the backward
+    // direction, its first byte is.
     let is_first = match stride {
         0.. => address.wrapping_add(bytes.into()).wrapping_sub(1) % LINE < length,
         _ => address % LINE >= LINE.saturating_sub(length),
@@ -80,7 +81,7 @@ fn weight(address: u64, bytes: u8, stride: i64) -> f64 {
     }
 }
 
-/// Evaluates a sample; `page` returns the state of its process's page at an address, `value` the value there.
+/// Evaluates a sample. `page` returns the state of the process's page at an address, and `value` returns the value at an address.
 pub(super) fn see(
     sample: &Sample,
     site: &mut Site,

@@ -1,15 +1,16 @@
 //! Estimates the size of the memory that contains some addresses from the number of address pairs in the same block. If
-//! n addresses are chosen uniformly among F blocks, n(n − 1) ÷ 2F pairs share a block (the birthday problem; as an
-//! estimate of F: Simpson's index).
+//! n addresses are chosen uniformly among F blocks, n(n − 1) ÷ 2F pairs share a block (the birthday problem). Solving
+//! this for F yields the estimate, which corresponds to Simpson's index.
 
-/// Block sizes, as shifts: 4 KiB to 2 MiB. Larger blocks may be accessed only in part, and smaller blocks contain too
-/// few pairs. The smallest conclusive size is used.
+/// Block sizes (log2 of bytes), from 4 KiB to 2 MiB. Larger blocks may be accessed only in part, and smaller blocks
+/// contain too few pairs. The smallest conclusive size is used.
 const BLOCKS: [u32; 5] = [12, 14, 16, 18, 21];
 /// The smallest block size, bytes.
 pub(super) const PAGE: f64 = 4096.0;
-/// The number of pairs required for a conclusive estimate: its standard deviation is then an eighth.
+/// The number of pairs required for a conclusive estimate. With this number, the relative standard deviation of the estimate is one eighth.
 const MET: f64 = 64.0;
-/// The size of a cache line, as a shift, and the number of pairs in one line that excludes chance.
+/// The size of a cache line (log2 of bytes), and the minimum number of pairs in the same line that cannot be
+/// due to chance.
 const LINE: u32 = 6;
 const MET_IN_LINES: f64 = 4.0;
 /// A page with this many accesses is not part of a large working set.
@@ -17,8 +18,9 @@ const HOT: usize = 4;
 /// Minimum number of addresses for a result.
 const LEAST: usize = 8;
 
-/// Block size, and maximum ratio of pairs in a block to pairs in a line, for a few distant lines. If some lines in a
-/// large memory area are accessed often, the ratio is much larger.
+/// A block size (log2 of bytes), and a limit on the ratio of pairs in the same block of this size to pairs in the same line. If
+/// only a few distant lines are accessed, the ratio is within the limit. If some lines in a large memory area are accessed
+/// often, it is much larger.
 const AROUND: u32 = 16;
 const MORE: f64 = 4.0;
 

@@ -28,17 +28,17 @@ pub(super) fn lost_in_calls() -> Registers {
 }
 
 thread_local! {
-    /// All decoding shares this value, because it reuses its memory between instructions.
+    /// All decoding in a thread shares this factory, because the factory reuses its memory between instructions.
     static FACTORY: RefCell<InstructionInfoFactory> = RefCell::new(InstructionInfoFactory::new());
 }
 
-/// The length of the first instruction in these bytes; `None` if there is none.
+/// The length of the first instruction in these bytes; `None` if it is invalid or incomplete.
 pub(super) fn length(bytes: &[u8]) -> Option<usize> {
     let one = Decoder::new(64, &bytes[..bytes.len().min(LONGEST)], DecoderOptions::NONE).decode();
     (!one.is_invalid()).then(|| one.len())
 }
 
-/// The first instruction in these bytes; `None` if there is none or it is incomplete.
+/// The first instruction in these bytes; `None` if it is invalid or incomplete.
 pub(super) fn decode(bytes: &[u8]) -> Option<Instruction> {
     let bytes = &bytes[..bytes.len().min(LONGEST)];
     let one = Decoder::new(64, bytes, DecoderOptions::NONE).decode();
@@ -117,7 +117,7 @@ fn memory(one: &iced_x86::Instruction, access: impl Fn(u32) -> OpAccess) -> Opti
     }
     let named = (0..one.op_count()).find(|at| one.op_kind(*at) == OpKind::Memory)?;
     let access = access(named);
-    // Instructions that only specify memory, such as long nops, do not wait for it.
+    // Instructions that have a memory operand but do not access it, such as long nops, do not wait for memory.
     if access == OpAccess::NoMemAccess || one.mnemonic() == Mnemonic::Nop {
         return None;
     }
@@ -126,8 +126,8 @@ fn memory(one: &iced_x86::Instruction, access: impl Fn(u32) -> OpAccess) -> Opti
     Some(Memory { at: operand(one), bytes, reads: is_read(access), writes: is_written(access), order })
 }
 
-/// The address of an instruction's operand, for a gather that of its first element; `None` if the address depends on something that is not
-/// sampled: a segment or part of a register.
+/// The address of an instruction's operand; for a gather, the address of its first element. `None` if the address
+/// depends on something that is not sampled, such as a segment or part of a register.
 fn operand(one: &iced_x86::Instruction) -> Option<Operand> {
     let (base, index) = (one.memory_base(), one.memory_index());
     let is_half = base.is_gpr32() || index.is_gpr32() || base == Register::EIP;
@@ -205,7 +205,7 @@ fn kind(one: &iced_x86::Instruction, writes: bool) -> Kind {
         M::Clflush | M::Clflushopt | M::Clwb => Kind::Flush,
         M::Mfence | M::Lfence | M::Sfence | M::Cpuid | M::Rdtscp | M::Serialize => Kind::Atomic,
         mnemonic if LONG.contains(&mnemonic) => Kind::Long,
-        // The memory operand of an exchange is locked, with or without the prefix.
+        // An exchange with memory is always locked, with or without the lock prefix.
         mnemonic if writes && (one.has_lock_prefix() || mnemonic == M::Xchg) => Kind::Atomic,
         _ if is_of_floats(one) => Kind::Float,
         _ => Kind::Other,
@@ -222,7 +222,7 @@ fn is_of_floats(one: &iced_x86::Instruction) -> bool {
         }
 }
 
-/// The number and width in bytes of a register, unless it is a high byte such as AH. Of a vector register, only the first eight bytes are
+/// The number and width in bytes of a register, unless it is a high byte such as AH. For a vector register, only the first eight bytes are
 /// known.
 fn part(register: Register) -> Option<(u8, u8)> {
     if register.is_vector_register() {
@@ -257,7 +257,7 @@ fn target(one: &iced_x86::Instruction) -> Option<(Target, u8)> {
     }
 }
 
-/// Instructions that copy, extend or repeat a value. Of vectors, only the first element counts.
+/// Instructions that copy, extend or repeat a value. For vectors, only the first element counts.
 const MOVES: &[Mnemonic] = {
     use Mnemonic::*;
     &[
@@ -268,14 +268,14 @@ const MOVES: &[Mnemonic] = {
     ]
 };
 
-/// The operation by which an instruction computes its result; `None` if addresses are not computed with such operations. Vectors are the indexes of
-/// gathers: their first elements are computed, correctly in the bytes that a gather uses.
+/// The operation by which an instruction computes its result; `None` if addresses are not computed with such operations. Vector operations
+/// matter only for the indexes of gathers. Only the first element is computed, and only the bytes that a gather uses are correct.
 fn operation(one: &iced_x86::Instruction) -> Option<Operation> {
     use Mnemonic as M;
     let nothing = Source::Constant(0);
-    // A mask may leave the first element unchanged; that of a gather is assumed to be loaded.
+    // A mask may leave the first element unchanged. A gather is assumed to load its first element.
     (!one.has_op_mask() || one.is_vsib()).then_some(())?;
-    // The bytes of a source that count, and whether they are sign-extended.
+    // The number of bytes used from the source, and whether they are sign-extended.
     let of = match one.mnemonic() {
         M::Movsx | M::Movsxd => (8, true),
         M::Pmovsxdq | M::Vpmovsxdq => (4, true),

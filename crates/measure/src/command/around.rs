@@ -57,7 +57,7 @@ impl Look {
     }
 }
 
-/// The `cpu.stat` files of our cgroup and its ancestors: a quota of any of them limits us.
+/// The `cpu.stat` files of our cgroup and its ancestors. A quota of any of these cgroups limits us.
 fn quota_files() -> &'static [String] {
     static FILES: OnceLock<Vec<String>> = OnceLock::new();
     FILES.get_or_init(|| {

@@ -116,8 +116,8 @@ impl Watched {
         Self { process, first, last: first, there, of_tree: None }
     }
 
-    /// Ticks of the process and of all processes that it started (including short-lived ones) since the first
-    /// observation.
+    /// Ticks since the first observation, for the process and all processes that it started (including short-lived
+    /// ones).
     fn ticks(&self, named: &[i32]) -> (u64, u64) {
         let own = less(self.last.ticks, self.first.ticks);
         let now = self
@@ -187,8 +187,8 @@ impl Watching {
         self.all.iter().filter(|one| one.there).map(|one| &one.process)
     }
 
-    /// From now on, also samples the waits of the processes' threads in user mode. The threads are sampled only if
-    /// sampling whole CPUs is not permitted.
+    /// From now on, also samples the waits of the processes' threads in user mode. This is needed only if sampling
+    /// whole CPUs is not permitted.
     pub fn sample(&mut self, known: Hierarchy) {
         self.accesses = Some(Accesses::of_threads(known));
     }
@@ -199,7 +199,7 @@ impl Watching {
     }
 
     /// Observes until all processes have ended, the time limit expires, or a stop is requested. The results cover the
-    /// processes and everything that they started since the last observation.
+    /// time since the last observation, for the processes and everything that they started.
     pub fn watch(&mut self, limit: Option<Duration>, stop: &Stop) -> Run {
         if self.since.elapsed() > NOTICE {
             // Activity between the last observation and now does not count.
@@ -232,7 +232,7 @@ impl Watching {
         let others_sampled =
             self.accesses.as_mut().map(|accesses| accesses.of_others(&pids)).unwrap_or_default();
         let mut around = before.until_now();
-        // This is the quota of our own cgroup; the processes' cgroup may have another quota.
+        // The throttled time is that of our own cgroup, but the processes' cgroup may have another quota.
         around.throttled_seconds = None;
         Run {
             // The exit status of the attached processes is not available to us.
@@ -256,7 +256,7 @@ impl Watching {
         }
     }
 
-    /// The elapsed time, the activity, the observations of the threads, and the threads' clock since the last call.
+    /// The data since the last call: elapsed time, activity, observations of the threads, and the threads' clock.
     fn take(&mut self) -> (Duration, Usage, (Seen, Option<f64>)) {
         let now = Instant::now();
         let wall = now - std::mem::replace(&mut self.since, now);

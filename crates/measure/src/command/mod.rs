@@ -37,9 +37,9 @@ pub struct Job<'a> {
     pub cpus: Option<&'a CpuList>,
     /// Environment variables to add or change.
     pub env: &'a [(OsString, OsString)],
-    /// Whether software events are counted even without a PMU: exactly, from the program's start on, as perf does.
-    /// Otherwise, the accounting in /proc and of `wait4` is used, because enabling the first event costs ten
-    /// milliseconds or more in the kernel.
+    /// Whether counters of software events are opened even without a PMU. Like those of perf, they count exactly, from
+    /// the program's start on. Otherwise, the accounting in /proc and of `wait4` is used, because enabling the first
+    /// event costs ten milliseconds or more in the kernel.
     pub events: bool,
     /// The machine's caches and memory. If given, and if allowed, the command's waits in user mode are also sampled
     /// from the first observation on.
@@ -152,8 +152,8 @@ fn attended(job: &Job, spec: Spec, stop: &Stop, tell: Tell) -> Result<(Run, Vec<
     let clock = clock(&reading, cpufreq, seen.looks.all);
     // Exactly one child was waited for, so there is a result.
     let mut ended = ended.unwrap_or_else(|| child.wait(stop, None));
-    // Samples may miss a short-lived second thread. Only CPU use slightly above one CPU can be due to the difference of
-    // the clocks.
+    // Samples may miss a short-lived second thread. If more than one CPU was used, but only slightly more, this can be
+    // due to the difference of the clocks.
     let hardly = ended.usage.user + ended.usage.system <= ended.wall.as_secs_f64() * 1.1;
     let threads = if hardly && seen.looks.all > 0 && seen.most_threads <= 1 { 1 } else { usize::MAX };
     leave_out(&had, &mut ended, threads.min(usable(job)));
@@ -206,7 +206,8 @@ fn usable(job: &Job) -> usize {
     job.cpus.map(CpuList::len).or_else(|| pin::allowed().map(|cpus| cpus.len())).unwrap_or(usize::MAX).max(1)
 }
 
-/// The reasons for missing events. If no event can be counted, restrictions that we imposed ourselves are not listed.
+/// The reasons for missing events. If not even events of our own thread can be counted, the reasons for that are
+/// returned instead.
 fn refusals(counters: &Counters) -> Vec<(&'static str, Text)> {
     if counters.is_empty() {
         let own = Counters::open(Target::ThisThread, Set::Software);

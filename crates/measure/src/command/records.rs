@@ -31,7 +31,8 @@ fn below(run: &Run) -> u64 {
 /// Unsampled threads are reported if they used more than this share of a command's CPU time. A smaller share may be
 /// missed between a thread's last sample and its end.
 const UNSEEN: f64 = 0.1;
-/// Minimum CPU time of a command, s. For less CPU time, the time between a thread's last sample and its end can exceed that share.
+/// Minimum CPU time of a command, s, for which unsampled threads are reported. With less CPU time, the time between a thread's last sample
+/// and its end can exceed that share.
 const LEAST_USED: f64 = 0.2;
 
 /// A value of one run.
@@ -47,8 +48,8 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Labels these as results of the workload with this name, which is number `turn` (from 1) of several commands that
-    /// run alternately.
+    /// Labels these as results of the workload with this name. Its command is number `turn` (from 1) of several commands
+    /// that run alternately.
     pub fn in_turn(mut self, workload: &str, turn: usize) -> Self {
         for m in &mut self.measurements {
             m.labels = std::mem::take(&mut m.labels).with_label(Label::Workload, workload);
@@ -84,11 +85,11 @@ fn times(run: &Run) -> Times {
     let (user, system) = (run.ended.usage.user, run.ended.usage.system);
     let runnable = run.seen.threads.iter().map(|thread| thread.runnable_ns).sum::<u64>() as f64 / 1e9;
     let wall = run.ended.wall.as_secs_f64();
-    // One thread is in one state at a time; the kernel's accounting starts and ends at slightly different times than
-    // ours.
+    // A single thread is in one state at a time, so its states cannot add up to more than the run. They might without
+    // this limit, because the kernel's accounting starts and ends at slightly different times than ours.
     let alone = run.seen.most_threads <= 1 && run.seen.threads.len() == 1;
     let runnable = if alone { runnable.min((wall - user - system).max(0.0)) } else { runnable };
-    // For one thread, this is exact. For several threads, it is only a lower bound, and samples are more accurate.
+    // For one thread, `least` is exact. For several threads, it is only a lower bound, and samples are more accurate.
     let least = (wall - user - system - runnable).max(0.0);
     let looked = run.seen.looks.all >= ENOUGH_LOOKS && run.seen.most_threads > 1;
     let idle = if looked { wall * run.seen.looks.idle as f64 / run.seen.looks.all as f64 } else { 0.0 };
@@ -156,7 +157,7 @@ pub fn figures(runs: &[Run], job: &Job, cpus: usize) -> Figures {
 }
 
 /// Minimum CPU seconds for separating user from kernel time. Most kernels separate them by the mode at each timer tick,
-/// 100 to 1,000 times per second; in a run with less CPU time, each tick has too much weight.
+/// 100 to 1,000 times per second. In a run with less CPU time, each tick has too much weight.
 const FEW_TICKS: f64 = 0.1;
 const SAMPLED_BY_FEW_TICKS: Template = Template::new(
     "stat-few-ticks",

@@ -9,7 +9,7 @@ use std::os::fd::AsFd;
 pub enum SharedInput {
     /// A file, which each run reads from the same position.
     File(File, u64),
-    /// A pipe, from which each run reads the data left by earlier runs; and whether it contained data.
+    /// A pipe, from which each run reads the data left by earlier runs. The flag shows whether the pipe could provide data at the start.
     Pipe(bool),
     /// A terminal, or input for a single run.
     Other,
@@ -47,11 +47,11 @@ impl SharedInput {
     /// has no data left for this run.
     pub fn before(&mut self, number: u32) -> bool {
         match self {
-            // The position could be read, so it can also be set; if the file no longer exists, the command will report that.
+            // The position could be read, so it can also be set. If the file no longer exists, the command will report that.
             Self::File(file, at) if number > 0 => {
                 let _ = file.seek(SeekFrom::Start(*at));
             }
-            // An unread pipe, as over ssh, is unchanged and can be used again.
+            // A pipe that no run has read, as over ssh, is unchanged, so this run can use it.
             Self::Pipe(true) => return number == 1 && is_used_up(),
             _ => {}
         }

@@ -97,10 +97,10 @@ impl Attr {
 /// `PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER`: the
 /// content of a sample, in this order.
 const SAMPLE: u64 = 1 | 2 | 4 | 1 << 7 | 1 << 12 | 1 << 13;
-/// Bytes of the stack, from the stack pointer on: enough for most unoptimized functions.
+/// Bytes of the stack that are copied, beginning at the stack pointer: enough for most unoptimized functions.
 const STACK: u32 = 512;
-/// `comm` and `comm_exec`: a record when a process starts another program (Linux 3.16); `task`: a record when it starts
-/// another process.
+/// `comm` and `comm_exec` request a record when a process starts another program (Linux 3.16), and `task` requests one
+/// when it starts another process.
 const NOTE_TASKS: u64 = 1 << 9 | 1 << 24 | 1 << 13;
 /// `exclude_idle`.
 const NOT_IDLE: u64 = 1 << 7;
@@ -154,7 +154,7 @@ pub(super) fn open_sampling(attr: &SampleAttr, whose: Whose) -> io::Result<Owned
     open_block(std::ptr::from_ref(attr).cast(), whose, None)
 }
 
-/// `attr`: a valid block, whose second word is its size.
+/// `attr` must be a valid block whose second word is its size.
 fn open_block(attr: *const libc::c_void, whose: Whose, leader: Option<&OwnedFd>) -> io::Result<OwnedFd> {
     let leader = leader.map_or(-1, |fd| fd.as_raw_fd());
     let (pid, cpu, flags) = match whose {
@@ -162,8 +162,8 @@ fn open_block(attr: *const libc::c_void, whose: Whose, leader: Option<&OwnedFd>)
         Whose::Cpu(cpu) => (-1, cpu as i32, FLAG_CLOEXEC),
         Whose::GroupOnCpu(folder, cpu) => (folder.as_raw_fd(), cpu as i32, FLAG_CLOEXEC | FLAG_CGROUP),
     };
-    // SAFETY: the kernel reads as many bytes of the block as its size field specifies, which is the size of its type;
-    // the other arguments are integers.
+    // SAFETY: the kernel reads as many bytes of the block as its size field specifies, which is the size of its type.
+    // The other arguments are integers.
     let fd = unsafe { libc::syscall(libc::SYS_perf_event_open, attr, pid, cpu, leader, flags) };
     if fd < 0 {
         return Err(io::Error::last_os_error());

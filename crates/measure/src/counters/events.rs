@@ -55,7 +55,8 @@ pub(super) const CORE_GROUP: &[&str] = &["cycles", "instructions"];
 pub(super) const SOFTWARE_GROUP: &[&str] =
     &["task-clock", "context-switches", "cpu-migrations", "page-faults", "minor-faults", "major-faults"];
 
-/// Software events that a process's accounting (`wait4`) lacks, or that it already counts before the process's program starts.
+/// Software events that are missing from a process's accounting (`wait4`), or that the accounting counts even before the process's program
+/// starts.
 pub(super) const UNACCOUNTED_GROUP: &[&str] = &["task-clock", "cpu-migrations", "page-faults"];
 
 /// The event with this name.
@@ -80,7 +81,7 @@ impl Event {
         &self.arm
     }
 
-    /// Whether the kernel counts it on every machine; all other events need a PMU.
+    /// Whether the kernel counts the event on every machine. All other events need a PMU.
     pub(super) fn is_software(&self) -> bool {
         self.kind == attr::TYPE_SOFTWARE
     }

@@ -1,5 +1,5 @@
 //! Opens events in groups, with fallbacks: only user mode is counted if counting the kernel is refused, events are
-//! opened singly if a group does not fit, and the remaining events are opened if one is missing.
+//! opened singly if a group does not fit, and the other events are opened even if one is missing.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -38,7 +38,7 @@ impl Wish {
     /// Like `plain`, but for one of several kinds of core. `lookup` finds a unit's encoding for Arm's names.
     pub(super) fn on_unit(names: &[&str], unit: &Pmu, lookup: impl Fn(&str) -> Option<Code>) -> Self {
         let code = |event: &Event| {
-            // Some Arm kernels reject the extended form, but all accept Arm's own event names.
+            // Some Arm kernels reject the encoding that includes the unit, but all accept Arm's own event names.
             if cfg!(target_arch = "x86_64") {
                 return Some(event.on_unit(unit.kind));
             }
@@ -170,7 +170,7 @@ impl<'a> Opener<'a> {
         }
     }
 
-    /// The reason for the first unavailable event of `wish`; no event stays open.
+    /// The reason why the first unavailable event of `wish` cannot be opened. No event stays open.
     pub(super) fn first_refusal(&mut self, wish: &Wish) -> Option<Unavailable> {
         if let Some(refusal) = self.here.without_unit() {
             return Some(refusal);

@@ -96,8 +96,8 @@ impl Counters {
         } else {
             group_wishes(set).iter().for_each(|wish| opener.open(wish));
         }
-        // One kind of core may count events that another does not, and no kind counts events without an encoding for
-        // it.
+        // An event is refused only if it is open on no kind of core: one kind may count events that another does not,
+        // and an event may have no encoding for any kind.
         for event in named_events(set) {
             if !opener.groups.iter().any(|group| group.has(event)) {
                 opener.refuse(event, refusal::NOT_COUNTED.into());

@@ -61,7 +61,7 @@ impl Pmu {
         format!("{DEVICES}/{}/{path}", self.name)
     }
 
-    /// The CPUs on which its counts are read, one per package. Events are counted once on each.
+    /// The CPUs on which the unit's counts are read, one per package. Events are counted once on each of these CPUs.
     pub(super) fn cpumask(&self, root: &Root) -> Option<CpuList> {
         root.cpu_list(&self.file("cpumask"))
     }
@@ -139,7 +139,7 @@ fn encode(kind: u32, text: &str, format: &BTreeMap<String, String>) -> Option<Co
     Some(Code { kind, config: words[0], config1: words[1], config2: words[2] })
 }
 
-/// Parses a format file: the word, and the bits in it, starting from the value's lowest bit (`config:0-7,32-35`).
+/// Parses a format file (`config:0-7,32-35`): the config word, and the bits in it, in order from the value's lowest bit.
 fn field_of(text: &str) -> Option<(usize, Vec<(u32, u32)>)> {
     let (word, bits) = text.trim().split_once(':')?;
     let word = ["config", "config1", "config2"].iter().position(|name| *name == word)?;

@@ -20,8 +20,8 @@ pub struct Count {
 }
 
 impl Count {
-    /// A count extrapolated to the full time. `None` if it was never counted: no result is better than a meaningless
-    /// zero.
+    /// A count extrapolated to the full time. `None` if the event was never counted, because no result is better than a
+    /// meaningless zero.
     fn scale(row: &Row) -> Option<Self> {
         let &Row { event, raw, enabled: enabled_ns, running: running_ns, user_only } = row;
         // If the event was always on a counter, the count is not scaled, so that exact counts remain exact.
@@ -43,7 +43,7 @@ pub struct Reading {
     pub counts: Vec<Count>,
     /// Open events that were never on a counter and therefore have no result, each with the reason.
     pub not_counted: Vec<(&'static str, Text)>,
-    /// The values from which both fields are computed, including the times of events that were not counted.
+    /// The values from which the other two fields are computed, including the times of events that were not counted.
     rows: Vec<Row>,
 }
 

@@ -130,7 +130,7 @@ impl Surroundings {
                 level = level.unsigned_abs()
             )
             .with_remedy(lower_to(0)),
-            // Debian and Ubuntu have levels above the kernel's highest level, 2, at which nothing is allowed.
+            // The kernel's highest level is 2. Debian and Ubuntu have higher ones, at which nothing is allowed.
             (Some(level @ 3..), _) => text!(
                 "counters-need-privilege",
                 "kernel.perf_event_paranoid is {level}: only privileged users may count events",

@@ -1,7 +1,7 @@
 //! Samples user-mode execution on CPUs with a kernel timer: the address of the instruction, and the registers, from
 //! which its memory operands are computed. This needs no PMU, which virtual machines rarely have.
 //!
-//! The layout of the ring buffer and its records is from `include/uapi/linux/perf_event.h`; the register numbers are
+//! The layout of the ring buffer and its records is from `include/uapi/linux/perf_event.h`. The register numbers are
 //! from `arch/x86/include/uapi/asm/perf_regs.h` and `arch/arm64/include/uapi/asm/perf_regs.h`.
 
 use std::collections::BTreeSet;
@@ -101,7 +101,7 @@ impl Sample {
 pub(crate) enum Noted {
     /// A sample.
     Sample(Sample),
-    /// This process has started another program (exec).
+    /// The process with this PID has started another program (exec).
     Exec(i32),
     /// The second process, or one of its threads, started the first.
     Fork(i32, i32),
@@ -206,8 +206,8 @@ impl Ring {
     }
 
     fn word(&self, offset: usize) -> &AtomicU64 {
-        // SAFETY: the first page is mapped for as long as this value lives, and both words are aligned in it; the kernel
-        // writes the head and reads the tail as whole words.
+        // SAFETY: the first page is mapped for as long as this value lives, and both words are aligned in it. The
+        // kernel writes the head and reads the tail as whole words.
         unsafe { AtomicU64::from_ptr(self.start.add(offset).cast()) }
     }
 
@@ -259,7 +259,7 @@ impl Drop for Ring {
     }
 }
 
-/// Kind, flags and size of a record, by `struct perf_event_header`.
+/// Kind, flags and size of a record, parsed as `struct perf_event_header`.
 fn header(bytes: [u8; 8]) -> (u32, u16, usize) {
     let [a, b, c, d, e, f, g, h] = bytes;
     (u32::from_ne_bytes([a, b, c, d]), u16::from_ne_bytes([e, f]), u16::from_ne_bytes([g, h]).into())

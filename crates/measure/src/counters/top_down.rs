@@ -1,5 +1,5 @@
 //! Top-down analysis, level 1: the shares of a core's issue slots that did useful work, were discarded, had no
-//! instruction to issue, or waited at the back end. Each vendor has its own events; those of this machine are
+//! instruction to issue, or waited at the back end. Each vendor has its own events. Those of this machine are
 //! determined once, from sysfs and the processor's identity.
 //!
 //! | method | events | formula |
@@ -20,8 +20,8 @@ use super::attr::Code;
 use super::pmu::{self, Pmu};
 use super::reading::Reading;
 
-/// The categories of a core's issue slots: retired work; discarded work, issued on a wrong path or lost to recovery;
-/// nothing to issue (instruction cache, decoding, redirects); back end stalled (waiting for memory or an execution
+/// The categories of a core's issue slots: retired work, discarded work (issued on a wrong path or lost to recovery),
+/// nothing to issue (instruction cache, decoding, redirects), and back end stalled (waiting for memory or an execution
 /// unit).
 pub(crate) const CATEGORIES: [&str; 4] = ["retiring", "bad-speculation", "frontend-bound", "backend-bound"];
 
@@ -30,7 +30,7 @@ pub(crate) const CATEGORIES: [&str; 4] = ["retiring", "bad-speculation", "fronte
 pub struct TopDown {
     /// The share of each category in `CATEGORIES`; the shares add up to 1.
     pub shares: [f64; 4],
-    /// A description of the events from which it is computed.
+    /// A description of the events from which the shares are computed.
     pub source: &'static str,
     /// The smallest share of time for which any of the events was counted, 0 to 1.
     pub coverage: f64,
@@ -43,12 +43,12 @@ pub(super) enum Method {
     Categories,
     /// Total, issued and retired slots, fetch and recovery bubbles. `total` and `recovery` are the scales of these events in sysfs.
     Bubbles { total: f64, recovery: f64 },
-    /// AMD's dispatch slots; `width`: slots per cycle.
+    /// AMD's dispatch slots. `width` is the number of slots per cycle.
     Dispatch { width: f64 },
-    /// Arm's slots: slots per cycle, and whether a stall event counts one slot too many in each cycle (see
-    /// [`COUNTS_CYCLES`]).
+    /// Arm's stalled slots: the number of slots per cycle, and whether a stall event counts one slot too many in each
+    /// cycle (see [`COUNTS_CYCLES`]).
     Slots { width: f64, minus_cycles: bool },
-    /// Kunpeng 920: slots per cycle.
+    /// Fetch bubbles of Kunpeng 920. `width` is the number of slots per cycle.
     Fetch { width: f64 },
     /// Cycles in which nothing was issued.
     Cycles,
@@ -209,8 +209,9 @@ impl Reading {
     }
 }
 
-/// The range in which the sum of the shares may differ from 1 due to measurement error; the shares are then normalized. The events of AMD
-/// and Arm are not exactly complementary, and slots used by the hyperthread sibling are in none of the categories.
+/// The accepted range of the sum of the shares; shares with a sum in this range are normalized. The sum may differ from 1 due to
+/// measurement error, because the events of AMD and Arm are not exactly complementary, and because no category contains the slots
+/// used by a hyperthread sibling.
 const PLAUSIBLE_SUM: std::ops::RangeInclusive<f64> = 0.3..=1.3;
 
 pub(super) fn shares(method: Method, reading: &Reading) -> Option<TopDown> {
@@ -278,7 +279,7 @@ fn split_issued(used: f64, retired: f64, issued: f64) -> Option<(f64, f64)> {
     (issued > 0.0).then_some((kept * used, (1.0 - kept) * used))
 }
 
-/// Normalizes four shares to a sum of 1; `None` if their sum is too far from it.
+/// Normalizes four shares to a sum of 1; `None` if their sum is too far from 1.
 fn even_out(shares: [f64; 4]) -> Option<[f64; 4]> {
     let shares = shares.map(|share| share.max(0.0));
     let sum: f64 = shares.iter().sum();

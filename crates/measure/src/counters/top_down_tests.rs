@@ -152,7 +152,7 @@ const AMD_UNIT: &[(&str, &str)] = &[
 fn zen_4_and_5_count_dispatch_slots_and_zen_3_has_none() {
     let (_folder, root) = tree("cpu", AMD_UNIT);
     let of = |signature| plan(&root, amd_identity(signature));
-    // Signatures of an EPYC 9654, a Ryzen 9 9950X, an EPYC 7763 and a Hygon-like first Zen.
+    // Signatures of an EPYC 9654, a Ryzen 9 9950X, an EPYC 7763, and a first-generation Zen such as Hygon's.
     let genoa = of(0x00a1_0f11).unwrap();
     assert_eq!(genoa.method, Method::Dispatch { width: 6.0 });
     assert_eq!(genoa.groups[0][0].code.config, 0x1_0000_01a0);
@@ -170,7 +170,7 @@ fn zen_4_and_5_count_dispatch_slots_and_zen_3_has_none() {
     close(&shares(genoa.method, &counted).unwrap(), [0.4, 0.1, 0.125, 0.375]);
 }
 
-/// As in drivers/perf/arm_pmuv3.c; `slots` is the value from PMMIR_EL1.
+/// Files of an Arm PMU, as created by drivers/perf/arm_pmuv3.c; `slots` is the value from PMMIR_EL1.
 fn arm(slots: &str) -> (tempfile::TempDir, Root) {
     tree(
         "armv8_pmuv3_0",
@@ -210,7 +210,8 @@ fn arms_slots_come_from_the_width_that_the_core_tells() {
         ("op_spec", 400),
     ]);
     close(&shares(neoverse_v1.method, &counted).unwrap(), [0.375, 0.125, 0.2, 0.3]);
-    // The first Neoverse N2 counts one slot too many per cycle, and can be recognized by a width of 5.
+    // The first version of Neoverse N2 counts one slot too many per cycle. It can be recognized by its reported width
+    // of 5.
     let (_folder, root) = arm("0x00000005");
     let n2 = plan(&root, part(0x41, 0xd49)).unwrap();
     assert_eq!(n2.method, Method::Slots { width: 5.0, minus_cycles: true });

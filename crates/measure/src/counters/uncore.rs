@@ -8,10 +8,10 @@
 //! | Kunpeng, both generations | `hisi_scclX_ddrcY` | `flux_rd`, `flux_wr`, 32 bytes | `drivers/perf/hisilicon/hisi_uncore_ddrc_pmu.c` |
 //! | Yitian 710 | `ali_drw_N` | `hif_rd`, `hif_wr`, `hif_rmw`, 64 bytes | `pmu-events/arch/arm64/freescale/yitian710/sys/metrics.json` |
 //! | Grace | `nvidia_scf_pmu_N` | `cmem_rd_data` 32 bytes, `cmem_wr_total_bytes` | `Documentation/admin-guide/perf/nvidia-pmu.rst` |
-//! | AMD Zen 1 to 3, Hygon | `amd_df` | requests with data of eight channels, 64 bytes: doubtful | `pmu-events/arch/x86/amdzen1/data-fabric.json` |
+//! | AMD Zen 1 to 3, Hygon | `amd_df` | requests with data on eight channels, 64 bytes; inaccurate | `pmu-events/arch/x86/amdzen1/data-fabric.json` |
 //!
-//! Events that have a name in the unit are opened by name, because their encodings differ between generations: on
-//! Sapphire Rapids, the encodings of `read` and `write` of the free-running unit count something else.
+//! Events that have a name in the unit are opened by name, because their encodings differ between generations: on Sapphire Rapids, the
+//! encodings that earlier generations use for `read` and `write` of the free-running unit count something else.
 
 use std::io;
 use std::sync::LazyLock;
@@ -51,7 +51,7 @@ struct Family {
     source: &'static str,
     /// Two parts of a unit's name: its beginning, and the text before its last number.
     name: (&'static str, &'static str),
-    /// Each event, by the unit's name for it or as its full encoding, and the bytes per event.
+    /// Each event, given by its name in the unit or by its full encoding, with the number of bytes per event.
     events: Vec<(Role, &'static str, f64)>,
     #[serde(default)]
     doubtful: bool,
@@ -81,14 +81,15 @@ impl Family {
     }
 }
 
-/// An open event: its count, the enabled time and the actual counting time, ns.
+/// An open event. The function returns its count, the enabled time and the actual counting time (both in ns).
 type Event = Box<dyn Fn() -> Option<[u64; 3]> + Send>;
 
 /// Opens an event on a CPU.
 type Open<'a> = &'a mut dyn FnMut(Code, u32) -> io::Result<Event>;
 
 fn open_event(code: Code, cpu: u32) -> io::Result<Event> {
-    // Nothing is excluded: traffic without a task has no mode, and some units refuse exclusions.
+    // No processor mode is excluded: memory traffic has no mode, because it is not attributed to a task, and some units
+    // refuse exclusions.
     let fd = attr::open(&Attr::new(code, Mode::default()), Whose::Cpu(cpu), None)?;
     Ok(Box::new(move || {
         let mut words = [0; 3];
@@ -136,7 +137,7 @@ impl Uncore {
         Err(refused.unwrap_or_else(|| {
             text!(
                 "uncore-none",
-                "no memory controller counters in /sys/bus/event_source/devices (virtual machine, or no driver)"
+                "no memory controller counters in /sys/bus/event_source/devices (virtual machine or missing driver)"
             )
             .into()
         }))
@@ -158,7 +159,7 @@ impl Uncore {
     }
 
     /// Memory traffic between two readings that are this many seconds apart. `None` if a controller has no value, because the sum would be
-    /// too small. Also `None` if no counter advanced, because memory is always in use.
+    /// too small. Also `None` if no counter advanced: memory is always in use, so such counters do not work.
     pub fn between(&self, before: &Carried, now: &Carried, seconds: f64) -> Option<Traffic> {
         let (mut read, mut written, mut moved) = (None, None, 0.0);
         let (mut busy, mut clocks) = (Some(0.0), Some(0.0));

@@ -16,13 +16,13 @@ use super::refusal::{self, Scope};
 use super::top_down::{self, CATEGORIES, Method};
 use super::wishes::hardware_wishes;
 
-/// Maximum number of CPUs tried if the first cannot be counted, because one kind of core may support events that
-/// another lacks.
+/// Maximum number of CPUs on which opening counters is tried until it succeeds. Several are tried because one kind of
+/// core may support events that another lacks.
 const TRIED: usize = 4;
 /// Maximum plausible instructions per cycle: the widest cores on sale issue ten.
 const MOST_IPC: f64 = 16.0;
 
-/// Open counters of some CPUs. They count from the start, and are closed on drop.
+/// Counters that are open on some CPUs. They count from their opening, and are closed when this value is dropped.
 #[derive(Debug)]
 pub struct CpuCounters {
     user: Vec<Group>,

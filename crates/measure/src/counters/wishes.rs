@@ -13,8 +13,8 @@ pub enum Set {
     Core,
     /// Software events: time, switches, migrations, faults.
     Software,
-    /// Only the events that the kernel's accounting of a process either lacks or also counts before the process starts its program. The set
-    /// is as small as possible, because the kernel patches its code twice for each event that is not yet in use.
+    /// Only the events that the kernel does not account per process, or that its accounting already counts before the process starts its
+    /// program. The set is as small as possible, because the kernel patches its code twice for each event that is not yet in use.
     Unaccounted,
     /// Every event of [`super::EVENTS`], and top-down analysis if the CPU supports it. The groups take turns on the counters.
     Full,
@@ -32,7 +32,7 @@ impl Set {
     }
 }
 
-/// The events of a set that have a name on every machine.
+/// The events of a set whose names are the same on every machine.
 pub(super) fn named_events(set: Set) -> impl Iterator<Item = &'static str> {
     let (software, hardware, _) = set.parts();
     software.iter().chain(hardware.iter().copied().flatten()).copied()
@@ -54,7 +54,8 @@ pub(super) fn group_wishes(set: Set) -> Vec<Wish> {
     wishes
 }
 
-/// The requests for these groups, one per kind of core on this machine. Cycles and instructions stay on the PMU if there is room.
+/// The requests for these groups, one per kind of core on this machine. Cycles and instructions are counted permanently, without taking
+/// turns, if the PMU has enough counters.
 pub(super) fn hardware_wishes(groups: &[&[&str]]) -> Vec<Wish> {
     let units = refusal::surroundings().units.as_deref().unwrap_or_default();
     if units.len() < 2 {

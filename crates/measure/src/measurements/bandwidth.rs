@@ -1,6 +1,7 @@
-//! Memory bandwidth: read, write, copy, scale, add, triad and mixes; regular and streaming stores; one thread, one
-//! package, all CPUs. Each thread works on its own part, which it touched first; bytes are summed over the interval in
-//! which all threads worked. If other tasks run on the CPUs, their share of the bandwidth is also measured.
+//! Memory bandwidth of read, write, copy, scale, add, triad and mixes, with regular and with streaming stores, on one
+//! thread, one package and all CPUs. Each thread works on its own part of the arrays, which it touched first. Bytes are
+//! summed over the interval in which all threads worked. If other tasks run on the CPUs, their share of the bandwidth
+//! is also measured.
 
 mod beside;
 mod walk;
@@ -26,8 +27,8 @@ const NAME: &str = "bandwidth";
 /// Maximum half-width of the 95 % CI; a bandwidth with a wider interval is too noisy.
 const TARGET: f64 = 0.05;
 
-/// Minimum total size of all arrays, as a multiple of the last-level caches. Each is created at four times the caches;
-/// rounding to whole chunks leaves slightly less.
+/// Minimum total size of the arrays that a loop uses, as a multiple of the size of the last-level caches. Each array is created with four
+/// times the size of these caches, but rounding to complete chunks leaves slightly less.
 const LEAST_TIMES: f64 = 3.5;
 
 /// Maximum time for creating the arrays in a normal run, seconds.
@@ -44,7 +45,7 @@ pub(crate) const BANDWIDTH: Measure = Measure {
         let wanted = beyond_caches(machine);
         let allowed = memory_allowance_at_start(machine, snapshot) / ARRAYS as u64;
         let why = text!(
-            "arrays of {allowed} each, smaller than four times the last-level caches ({wanted}): some accesses may hit caches",
+            "arrays are limited to {allowed} each, less than four times the last-level caches ({wanted}); some accesses may hit caches",
             allowed = Value::Bytes(allowed),
             wanted = Value::Bytes(wanted)
         );
@@ -104,14 +105,14 @@ fn groups(machine: &Machine, cpus: &[u32], lead: u32) -> Vec<Group> {
     groups
 }
 
-/// Runs every kernel on every group, with regular and streaming stores alternately.
+/// Runs every loop on every group, alternately with regular and with streaming stores.
 fn plan_and_run(context: &mut Context, groups: &[Group], parts: &[Part]) -> Result<(), Halt> {
     let ops: Vec<Op> = match context.depth {
         Depth::Quick => vec![Op::Read, Op::Copy, Op::Triad],
         _ => Op::ALL.to_vec(),
     };
     let rounds = context.depth.pick(1, 2, 6);
-    // These measurements precede the division of the remaining time, because the first one takes a while if there are other tasks.
+    // The next two measurements are made before the remaining time is divided, because the first one takes long if other tasks run.
     let taken = beside::measure_taken(context, groups.last(), parts)?;
     write_allocate::measure_avoided(context, groups, parts)?;
     let runs: usize = groups.len() * ops.iter().map(|op| variants(*op).len()).sum::<usize>() * rounds;
@@ -153,7 +154,7 @@ fn variants(op: Op) -> Vec<Stores> {
     if op == Op::Read { vec![Stores::Regular] } else { vec![Stores::Regular, Stores::Streaming] }
 }
 
-/// The usable vector width with the fastest triad on this group, with the better of the two kinds of stores.
+/// The usable vector width at which triad is fastest on this group. Each width is judged by its faster kind of stores.
 fn best_width(context: &Context, group: &Group, parts: &[Part]) -> kernels::Variant {
     let mut widths: Vec<kernels::Variant> =
         stream::all().iter().filter(|s| s.op == Op::Triad && s.variant.usable()).map(|s| s.variant).collect();
@@ -184,7 +185,8 @@ fn counted(stream: &Stream, bus: bool) -> u32 {
     if bus { stream.bus_bytes() } else { stream.stream_bytes() }
 }
 
-/// The doubt about arrays that together are smaller than [`LEAST_TIMES`] the last-level caches of the loop's CPUs.
+/// The doubt about arrays that together are smaller than [`LEAST_TIMES`] times the last-level caches of the loop's
+/// CPUs.
 fn maybe_cached(machine: &Machine, cpus: &[u32], m: &Measurement) -> Option<Doubt> {
     let caches = last_level_of(machine, cpus);
     let array: u64 = m.detail.get(detail::ARRAY_BYTES)?;
@@ -193,7 +195,7 @@ fn maybe_cached(machine: &Machine, cpus: &[u32], m: &Measurement) -> Option<Doub
     ((walked as f64) < LEAST_TIMES * caches as f64).then(|| {
         text!(
             "bandwidth-partly-cached",
-            "arrays may fit in the caches: {walked} in total, last-level caches {caches}",
+            "the arrays ({walked} in total) may fit in the last-level caches ({caches})",
             walked = Value::Bytes(walked),
             caches = Value::Bytes(caches)
         )
@@ -234,7 +236,7 @@ fn push(
         m.doubt = doubt.or(m.doubt);
         context.push(m);
     }
-    // lmbench's stream prints the time per element as "latency", the unit of old tables.
+    // lmbench's stream prints the time per element as "latency", and many older tables use this unit.
     let stream_op = matches!(stream.op, Op::Copy | Op::Scale | Op::Add | Op::Triad);
     if stream_op && stream.stores == Stores::Regular && group.cpus.len() == 1 {
         // Each iteration processes the same number of elements of every array.

@@ -1,5 +1,6 @@
-//! Measures the effective core clock with a chain of dependent adds, checked by a chain of multiplies: on one CPU, then
-//! on all CPUs at the same time; with scalar code, and right after heavy vector work of each width.
+//! Measures the effective core clock with a chain of dependent adds, checked by a chain of multiplies. The clock is
+//! measured on one CPU, then on all CPUs at the same time, with scalar code and right after heavy vector work of each
+//! width.
 
 use std::time::{Duration, Instant};
 
@@ -41,7 +42,7 @@ struct Taken {
     add: Vec<f64>,
     multiply: Vec<f64>,
     marks: Vec<SampleMark>,
-    /// Rates of interrupted pairs of runs.
+    /// Clocks from pairs of runs that were interrupted, Hz.
     cut: Vec<f64>,
 }
 
@@ -53,8 +54,8 @@ impl Taken {
         }
     }
 
-    /// If hardly any pair was undisturbed, uses interrupted pairs with a plausible clock. Returns whether they were
-    /// needed.
+    /// If hardly any pair was undisturbed, uses interrupted pairs with a plausible clock. Returns whether interrupted
+    /// pairs were needed.
     fn make_do(&mut self) -> bool {
         let needed = self.add.len() < LEAST;
         if needed {
@@ -126,7 +127,7 @@ fn width_word(vector: &heavy::Heavy) -> &'static str {
     }
 }
 
-/// Samples both chains for `seconds`, each time after a burst of `vector` work, if given.
+/// Samples both chains for `seconds`. If `vector` is given, each sample follows a burst of this vector work.
 fn sample(member: Member, seconds: f64, vector: Option<&heavy::Heavy>) -> (bool, Taken) {
     let hz = watch::look_at_clock();
     let iterations = |chain: &chain::Chain, cycles_each: f64, wanted: f64| {
@@ -151,7 +152,7 @@ fn sample(member: Member, seconds: f64, vector: Option<&heavy::Heavy>) -> (bool,
         if let Some((vector, iterations)) = burst {
             // SAFETY: as above.
             unsafe { (vector.run)(iterations) };
-            // Only the add chain is timed: it must follow immediately, while the lower license-based clock is still in
+            // Only the add chain is timed: it must follow the burst immediately, while the lower license-based clock is still in
             // effect. An untimed first run waits for the burst's last results and for the core's return from its
             // 512-bit mode.
             let n = 40_000 / u64::from(chain::ADD.work.operations);

@@ -55,12 +55,12 @@ const EMULATED: f64 = 600.0;
 /// The first limit for the pairs of an emulated machine, as a multiple of the limit on hardware.
 const EMULATED_LIMIT: f64 = 100.0;
 
-/// Maximum number of attempts for a pair that did not run at the same time. Further attempts follow after all other
-/// pairs, if there is time.
+/// Maximum number of attempts for a pair whose two threads did not run at the same time. Further attempts follow after all
+/// other pairs, if there is time.
 const TURNS: u32 = 8;
 
-/// If a run measures nothing else, up to this many pairs are measured at most this many times, with a placement check before each pass: vCPUs move
-/// about once per second.
+/// If a run measures nothing else, up to [`MOST_REPEATED`] pairs are measured up to [`PASSES`] times, with a placement check before each
+/// pass, because vCPUs move about once per second.
 const MOST_REPEATED: usize = 500;
 const PASSES: usize = 6;
 /// The time for these passes and the pauses between them, s.
@@ -126,7 +126,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     done.report(context, &plan)
 }
 
-/// The result of one more pass over the same pair.
+/// Appends the result of one more pass over the same pair.
 fn joined(mut all: Measurement, more: Measurement) -> Measurement {
     let looks = |m: &Measurement| m.looks.clone().into_iter().cycle().take(m.samples.len());
     let (n, looks) = (all.samples.len() as u32, looks(&all).chain(looks(&more)).collect());
@@ -141,7 +141,7 @@ fn measure_pairs(context: &mut Context, plan: &Plan, done: &mut Done) -> Result<
     let hypervisor = context.machine.is_virtual();
     let mailbox = &Mailbox::default();
     let terms = choose_terms(context, plan.pairs.len());
-    // The pages are kept until the partner has ended, because a lost partner could still access its line.
+    // The pages are kept until the partner has ended: a partner that no longer responds could still access its line.
     let mut pools = BTreeMap::new();
     let pages = &mut pools;
     let ended = std::thread::scope(|scope| {
@@ -160,7 +160,7 @@ fn measure_pairs(context: &mut Context, plan: &Plan, done: &mut Done) -> Result<
 fn choose_terms(context: &Context, pairs: usize) -> Terms {
     let (slower, least) =
         if is_emulated(context.machine) { (EMULATED_LIMIT, Least::EMULATED) } else { (1.0, Least::REAL) };
-    // Less than the maximum, so that there is time for occasional slow migrations to the CPUs of a pair.
+    // A pair is measured for less than its part of the budget, which leaves time for slow migrations to its CPUs.
     let part = if is_deep(context.depth, context.cpus.len()) { 3.6 } else { 0.85 };
     Terms {
         slot: Duration::from_secs_f64(PAIR_SECONDS * part),
@@ -177,9 +177,9 @@ struct Done {
     until: Option<Instant>,
     measured: BTreeSet<(u32, u32)>,
     unpinned: CpuList,
-    /// The pairs that did not run at the same time in some attempt.
+    /// The pairs whose two threads did not run at the same time in at least one attempt.
     unanswered: BTreeSet<(u32, u32)>,
-    /// The cells, by pair, home and method, and whether their page was on its node in some pass.
+    /// For each cell (pair, home node, method): whether its page was on the home node in at least one pass.
     cells: BTreeMap<(u32, u32, Option<u32>, &'static str), bool>,
     out_of_time: bool,
     lost: bool,
@@ -326,7 +326,7 @@ impl Done {
         let when = format!("after {measured} of {n} pairs");
         degrade(self.out_of_time, text!(Coverage::TIME_ENDED, when), whole.into());
         let why = text!("ended after {measured} of {all} pairs: a thread got no CPU time");
-        degrade(self.lost && measured < all, why, text!("stop real-time tasks on that CPU"));
+        degrade(self.lost && measured < all, why, text!("stop real-time tasks on the measured CPUs"));
         let pairs = format!("{unanswered} of {n} pairs");
         let remedy = text!("stop other processes, or measure again");
         degrade(unanswered > 0, text!(Coverage::PAIRS_NOT_AT_ONCE, pairs), remedy);

@@ -83,7 +83,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
         context.advance(if to == lead { 0.8 } else { 1.0 });
     }
     if other.is_none() {
-        context.degrade(NAME, text!("only one CPU is available, so nothing is measured across CPUs"));
+        context.degrade(NAME, text!("only one CPU is available, so costs between CPUs are not measured"));
     }
     Ok(())
 }
@@ -196,7 +196,7 @@ fn page_faults(
             && (after - before) < pages as u64 * 9 / 10
         {
             let faults = after - before;
-            failed = Some(text!("{faults} faults for {pages} pages"));
+            failed = Some(text!("only {faults} page faults for {pages} pages"));
         }
         if page == Page::Huge && mapping.huge_share().is_some_and(|share| share < 0.99) {
             failed = Some(text!("the kernel provided no huge pages"));

@@ -83,7 +83,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     ended.ok_or(OWN_THREAD_NOT_STARTED)?
 }
 
-/// Working sets from [`SMALLEST`] to `largest` (included), with `steps` per octave, in whole lines.
+/// Working sets from [`SMALLEST`] up to and including `largest`, with `steps` per octave, in whole lines.
 pub(crate) fn sizes(largest: usize, steps: u32) -> Vec<usize> {
     let mut sizes = Vec::new();
     for step in 0.. {
@@ -253,7 +253,7 @@ fn take_point(curve: &mut Curve, effort: Effort, context: &mut Context, watch: &
         .next_multiple_of(kernels::chase::UNROLL)
         .max(1_024);
     let samples = sample(curve, hops, effort, context, watch);
-    // A point with too few samples is dropped: if the time had already expired when it began, it could consist of a single disturbed
+    // A point with too few samples is dropped: if the time had already expired when the point began, it could consist of a single disturbed
     // sample.
     if samples.len() >= LEAST_SAMPLES {
         let draws = vec![samples.len()];
@@ -316,7 +316,7 @@ fn close_curve(context: &mut Context, curve: Curve, cpu: u32) -> Option<Cycle> {
             && point.bytes as u64 <= core_bytes
         {
             let why = text!(
-                "the core clock varied from {low} to {high}: compare runs with load.latency_cycles",
+                "the core clock varied from {low} to {high}; use load.latency_cycles to compare runs",
                 low = Value::Figure(low, "Hz"),
                 high = Value::Figure(high, "Hz")
             );
@@ -348,9 +348,9 @@ impl HugePagesLifted {
         context.degrade_with_remedy(
             format!("{what} huge pages"),
             text!(
-                "THP is disabled for this process (PR_SET_THP_DISABLE); linespeed enabled it for this measurement only"
+                "THP was disabled for this process (PR_SET_THP_DISABLE); linespeed enabled it for this measurement only"
             ),
-            text!("start it from a process without PR_SET_THP_DISABLE"),
+            text!("start linespeed from a process without PR_SET_THP_DISABLE"),
         );
         Some(Self)
     }
@@ -364,7 +364,8 @@ impl Drop for HugePagesLifted {
 
 /// Whether this process may not use huge pages even on request.
 fn is_refused() -> bool {
-    // SAFETY: the call only takes integers. Since Linux 6.18, bit 1 means that memory may use huge pages if they are requested for it.
+    // SAFETY: the call only takes integers. Since Linux 6.18, bit 1 means that memory may still use huge pages if the program requests them
+    // for that memory.
     unsafe { libc::prctl(libc::PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1 }
 }
 

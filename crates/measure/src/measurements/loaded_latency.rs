@@ -27,8 +27,8 @@ use crate::watch::ns_since;
 
 const NAME: &str = "loaded-latency";
 
-/// Cycles (chained adds) that a loader waits after each 16 KiB. The longest wait leaves the machine almost idle, and the last value is no
-/// wait. Each value is smaller than the previous one by a factor of two to three; the factor is smallest around the usual knee of the
+/// Cycles (chained adds) that a loader waits after each 16 KiB. The longest wait leaves the machine almost idle, and the last value means
+/// no wait. Each value is smaller than the previous one by a factor of two to three; the factor is smallest around the usual knee of the
 /// curve.
 const WAITS: [u64; 10] = [120_000, 40_000, 16_000, 8_000, 4_000, 2_000, 1_000, 500, 200, 0];
 
@@ -121,7 +121,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
         context.degrade_with_remedy(
             NAME,
             text!(
-                "other processes occupied the CPU at {starved} of {all} rates; these are excluded",
+                "{starved} of {all} load rates are excluded, because other processes occupied the CPU",
                 all = RATES
             ),
             text!("stop other processes, or run: linespeed run loaded-latency --full"),
@@ -230,8 +230,8 @@ impl Point {
         })
     }
 
-    /// Whether another point, at the same or a higher rate, shows that this point's latency was not caused by the load,
-    /// because its latency is lower by more than the scatter of both.
+    /// Whether another point shows that this point's latency was not caused by the load: the other point has the same
+    /// or a higher bandwidth, but its latency is lower by more than the scatter of both points.
     fn is_refuted_by(&self, other: &Point) -> bool {
         let (Some((low, _)), Some((_, high))) = (self.summary.interval, other.summary.interval) else {
             return false;
@@ -266,7 +266,7 @@ fn push_all(context: &mut Context, cpu: u32, points: &[Point], loaders: &[u32]) 
             .with_detail(detail::NS_AT_80_PERCENT_OF_PEAK, json!(value_at(&curve, peak * 0.8)));
         let marks = if point.moved { mark_migrated(point.samples.len()) } else { Vec::new() };
         let mut m = judged(Measurement { marks, ..m }.with_looks(vec![point.look]), 0.05);
-        // The refutation replaces any other doubt, because it also explains that doubt.
+        // The doubt about a refuted point replaces any other doubt, because it also explains that doubt.
         if refuted(point) {
             m.doubt = Some(Text::from(REFUTED).into());
         }

@@ -232,7 +232,7 @@ fn bandwidth(
         let held = plan::caches_of(context.machine, &row.cpus);
         if m.doubt.is_none() && (column.touched as u64) < held.saturating_mul(2) {
             let why = text!(
-                "array of only {array}: some data was read from the node's caches ({caches})",
+                "the array is only {array}, so some data was read from the node's caches ({caches})",
                 array = Value::Bytes(column.touched as u64),
                 caches = Value::Bytes(held)
             );

@@ -1,5 +1,5 @@
-//! Measures the machine's power when idle and under known work on all CPUs. Its power in production is compared with these results: a
-//! package that is busy but uses little power is stalled.
+//! Measures the machine's power when idle and under known work on all CPUs. The results are a reference for the machine's power in
+//! production: a package that is busy but uses little power is stalled.
 
 use std::time::{Duration, Instant};
 
@@ -74,9 +74,9 @@ impl Meter {
         }
     }
 
-    /// Number of rounds, each of which covers idle and all kinds of work, and seconds per reading. RAPL updates every
-    /// millisecond, and six readings suffice for an interval. A power meter shows an average over time, so each reading includes a second
-    /// for it to settle.
+    /// The number of rounds, and the seconds per reading. Each round covers the idle machine and all kinds of work. RAPL updates every
+    /// millisecond, and six readings suffice for a 95 % CI. A power meter shows an average over time, so each reading includes a second for
+    /// the meter to settle.
     fn rounds(&self) -> (usize, f64) {
         match self {
             Meter::Packages(_) => (6, 0.1),

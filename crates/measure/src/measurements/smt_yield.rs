@@ -86,8 +86,8 @@ fn find_cores(machine: &Machine, cpus: &CpuList) -> Vec<Core> {
     cores.into_iter().filter(|(_, cpus)| cpus.len() > 1).map(|(core, cpus)| Core { core, cpus }).collect()
 }
 
-/// The cores to measure: the lead CPU's core; if the user requested the measurement by name, also a distant core; in a full run, up to 6
-/// cores spread over the machine.
+/// The cores to measure: the lead CPU's core and, if the user requested the measurement by name, also a distant core. A full run measures
+/// up to 6 cores spread over the machine.
 fn choose_cores(cores: &[Core], lead: Option<u32>, depth: Depth) -> Vec<Core> {
     let most = depth.pick_named(1, 1, 2, 6).min(cores.len());
     let first = lead
@@ -108,7 +108,7 @@ fn choose_cores(cores: &[Core], lead: Option<u32>, depth: Depth) -> Vec<Core> {
 fn no_siblings(machine: &Machine, control: Option<&str>) -> Unavailable {
     let off = machine.cpus.iter().any(|cpu| !cpu.online) && matches!(control, Some("off" | "forceoff"));
     if off {
-        return text!("siblings-off", "siblings are switched off")
+        return text!("siblings-off", "SMT is switched off")
             .with_remedy(text!("echo on | sudo tee /sys/devices/system/cpu/smt/control"));
     }
     let siblings = machine.cpus.iter().any(|cpu| cpu.online && cpu.siblings.len() > 1);

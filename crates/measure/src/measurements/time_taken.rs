@@ -32,17 +32,17 @@ const PART: Duration = Duration::from_millis(50);
 /// account the time of interrupts separately (CONFIG_IRQ_TIME_ACCOUNTING) do not count this work as CPU time either.
 const MOST_PER_INTERRUPT_NS: f64 = 2_500_000.0;
 
-/// If reading /proc/interrupts takes longer (hundreds of CPUs), it is read once per slice instead of after each gap.
+/// If one reading of /proc/interrupts takes longer than this (hundreds of CPUs), the file is read once per slice, not after each gap.
 const SLOW_READING: Duration = Duration::from_micros(300);
 
 /// Maximum share of the time that may be spent on scanning the run times of all threads.
 const SCANNED: f64 = 0.1;
 
-/// Share of the time with the kernel's trace active. Because tracing slows down the observed threads, gaps during the
-/// trace are listed with their causes but do not count towards the share.
+/// Share of the time during which the kernel's trace is active. Because tracing slows down the observed threads, gaps
+/// during the trace are listed with their causes but do not count towards the share of stolen time.
 const TRACED: f64 = 0.4;
 
-/// Maximum number of gaps saved per CPU; further gaps still count towards the share.
+/// Maximum number of gaps saved per CPU; further gaps still count towards the share of stolen time.
 const MOST_GAPS: usize = 200_000;
 
 /// Maximum number of CPUs for which each gap distribution is saved separately.
@@ -340,7 +340,8 @@ fn publish(context: &mut Context, cpu: u32, seen: &Seen, distributions: bool) {
             .with_detail(detail::WATCHED_SECONDS, watched / 1e9)
             .with_detail(detail::GAPS, gaps.len())
             .with_detail(detail::SHARE_OF_ALL, gaps.iter().sum::<f64>() / watched.max(1.0));
-        // Computed over the total time: slices differ in length, so their mean would be wrong.
+        // The mean share is computed over the total time: slices differ in length, so the mean of their shares would be
+        // wrong.
         share.summary.mean = share.detail.get(detail::SHARE_OF_ALL).filter(|_| share.summary.n > 0);
         if seen.moved {
             share.marks = mark_migrated(share.samples.len());

@@ -1,6 +1,7 @@
-//! Wake-up latency, measured as in cyclictest, with absolute timers and one thread per CPU. It is measured on the
-//! unchanged machine, with idle states disabled, and fully tuned, under SCHED_OTHER and, if allowed, also under
-//! SCHED_FIFO. Missed periods are counted, and a second set of percentiles is corrected for them.
+//! Wake-up latency, measured as in cyclictest, with absolute timers and one thread per CPU. Under
+//! SCHED_OTHER, it is measured in three states of the machine: unchanged, with idle states disabled, and fully tuned. If
+//! SCHED_FIFO is allowed, the unchanged and the fully tuned machine are also measured under it.
+//! Missed periods are counted, and a second set of percentiles is corrected for them.
 
 use std::io;
 use std::time::Duration;
@@ -23,7 +24,7 @@ const NAME: &str = "wakeup";
 /// Maximum time by which a late thread may exceed the planned time of its cycles.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Maximum number of cycles with a trace, whose ring buffer has room for the events of a few thousand cycles.
+/// Maximum number of traced cycles: the ring buffer of the trace has room for the events of a few thousand cycles.
 const MOST_TRACED: usize = 1_000;
 
 /// Maximum number of CPUs whose distributions are saved separately; with more CPUs, one combined distribution is saved.
@@ -92,7 +93,8 @@ struct Refused {
 }
 
 impl Refused {
-    /// Tries whether each is allowed: sets SCHED_FIFO on a thread that exits immediately afterwards, and disables idle states for a moment.
+    /// Checks whether each setting is allowed: sets SCHED_FIFO on a thread that exits immediately afterwards, and disables idle states for
+    /// a moment.
     fn find(cpu: u32, priority: u8) -> Self {
         let fifo = (priority > 0).then(|| thread_group::run_on(cpu, |_| os::set_fifo(i32::from(priority))));
         Self {
@@ -213,8 +215,8 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     ended
 }
 
-/// The latest wake-ups in a pass that uses the last allowed setting and the kernel's trace. The pass is separate because the trace slows
-/// down the observed threads. There are none if this process may not trace, or in a quick run.
+/// The most delayed wake-ups in a pass that uses the last allowed setting and the kernel's trace. The pass is separate because the trace
+/// slows down the observed threads. There are none if this process may not trace, or in a quick run.
 fn traced(context: &Context, cpus: &[u32], seen: &[(Setting, Vec<Seen>)], seconds: f64) -> Vec<LongGap> {
     let allowed = |seen: &[Seen]| seen.iter().any(|one| !one.latencies.is_empty());
     let setting = seen.iter().rev().find(|(_, seen)| allowed(seen)).map(|(setting, _)| *setting);
@@ -301,7 +303,8 @@ fn run_cycles(
     seen.slack = if setting.is_fifo() { None } else { os::timer_slack() };
     seen.latencies.reserve(cycles);
     let mut ready = ReadyTime::new();
-    // Not Instant: the kernel's timer and this reading must use the same clock, to the nanosecond.
+    // `Instant` is not used here, because the kernel's timer and this reading must use the same clock, to the
+    // nanosecond.
     let mut next = monotonic_ns() + interval;
     let end = monotonic_ns() + cycles as i64 * interval + patience.as_nanos() as i64;
     for _ in 0..cycles {
@@ -412,7 +415,7 @@ fn correct(latencies: &[f64], interval: i64) -> Vec<f64> {
     all
 }
 
-/// Buckets of at most 3 % of their value: as in an HDR histogram with two significant digits.
+/// Buckets whose width is at most 3 % of their value, as in an HDR histogram with two significant digits.
 fn make_distribution(values: &[f64]) -> Vec<Bucket> {
     let Ok(mut histogram) = hdrhistogram::Histogram::<u64>::new(2) else { return Vec::new() };
     for value in values {

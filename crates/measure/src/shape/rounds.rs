@@ -17,7 +17,7 @@ pub(super) fn ordered(one: usize, other: usize) -> (usize, usize) {
     (one.min(other), one.max(other))
 }
 
-/// Selects disjoint pairs in the given order; returns them and the rest.
+/// Selects disjoint pairs in the given order; returns them and the remaining pairs.
 pub(super) fn disjoint(pairs: Vec<Pair>) -> (Vec<Pair>, Vec<Pair>) {
     let mut taken = BTreeSet::new();
     pairs.into_iter().partition(|(a, b)| {

@@ -102,7 +102,7 @@ impl Machine {
         Self::from_head(&head)
     }
 
-    /// The instruction set from the first bytes of an ELF file: its class (2: 64-bit) and machine.
+    /// The instruction set, from the class (2 means 64-bit) and the machine in the first bytes of an ELF file.
     fn from_head(head: &[u8; 20]) -> Option<Self> {
         match (&head[..5], u16::from_le_bytes([head[18], head[19]])) {
             (b"\x7fELF\x02", 62) => Some(Self::X86),

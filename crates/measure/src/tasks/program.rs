@@ -1,4 +1,4 @@
-//! Programs of observed threads: the meaning of their system calls, and whether idle threads park.
+//! Programs of observed threads: the meaning of their system calls, and whether their idle threads park on a futex.
 
 use std::cell::OnceCell;
 use std::fs::File;

@@ -193,7 +193,8 @@ impl Sampler {
         (cost.unwrap_or_else(|| from.elapsed()) * share).clamp(between, MOST_BETWEEN)
     }
 
-    /// Must be called when the command has ended but was not reaped: the values of its first thread are then final.
+    /// Must be called when the command has ended but has not been reaped yet: the values of its first thread are then
+    /// final.
     pub(crate) fn exited(&mut self, pid: i32) {
         self.look_at(pid, pid);
     }
@@ -250,7 +251,7 @@ impl Sampler {
         let thread = self.threads.entry(key).or_insert_with(|| Thread::new(pid, tid));
         let (on_cpu, slices, known) = (thread.on_cpu_ns, thread.slices, thread.cpu.is_some());
         if thread.refresh(self.effort.moves) {
-            // Zero for a thread whose TID was reused.
+            // The difference is zero for a thread whose TID was reused.
             let grown = thread.on_cpu_ns.saturating_sub(on_cpu);
             let again = known && thread.slices > slices;
             // A thread that has not run has not started any process.

@@ -48,7 +48,7 @@ impl Seen {
         self.looks.idle += u64::from(active == 0);
     }
 
-    /// Adds the wait reason of each thread and passes it to `hear`; returns the first reason in order of precedence.
+    /// Determines and counts the wait reason of each thread, and passes it to `hear`; returns the first reason in order of precedence.
     pub(super) fn ask(
         &mut self,
         sleepers: impl Iterator<Item = Sleeper>,

@@ -19,13 +19,13 @@ const MEETS: u64 = 3;
 pub(crate) struct Spells {
     /// The number of times that the thread had been scheduled onto a CPU at the last sample.
     slices: Option<u64>,
-    /// Three values of CPU time plus ready time, ns: until the first sample, until the first sample before which the thread had run (with
-    /// the time of that sample), and until the last sample.
+    /// CPU time plus ready time until each of three samples, ns: the first sample, the first one that found that the thread had run since
+    /// the previous sample (with the time of this sample), and the last one.
     first: Option<u64>,
     first_run: Option<(Instant, u64)>,
     last: u64,
-    /// Blocked time between the first and the last sample before which the thread had run. An unfinished wait is excluded, because it may
-    /// be a wait for work.
+    /// Blocked time between the first and the last sample that found that the thread had run since the previous sample. An unfinished wait
+    /// is excluded, because it may be a wait for work.
     blocked_ns: u64,
     /// The number of samples in which the thread waited, the number in which it waited for a lock, and the number in which that lock was
     /// certainly a mutex.

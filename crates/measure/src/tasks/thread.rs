@@ -25,7 +25,7 @@ pub struct Thread {
     pub runnable_ns: u64,
     /// Number of times that the thread was scheduled onto a CPU, which equals the number of its context switches.
     pub slices: u64,
-    /// Number of times the kernel moved it to another CPU, if the kernel reports it (CONFIG_SCHED_DEBUG).
+    /// Number of times that the kernel moved the thread to another CPU, if the kernel reports it (CONFIG_SCHED_DEBUG).
     pub migrations: Option<u64>,
     /// Time between the thread's first and last sample during which the thread neither had a CPU nor was ready for one, ns.
     pub blocked_ns: u64,
@@ -173,8 +173,8 @@ impl Thread {
         true
     }
 
-    /// Adds the part of the time since the first sample in which it was neither on a CPU nor ready for one. It is
-    /// computed over all samples, because the kernel updates the time of a running thread only at ticks.
+    /// Adds the part of the time since the first sample in which the thread was neither on a CPU nor ready for one. The
+    /// time is computed over all samples, because the kernel updates the time of a running thread only at ticks.
     fn note_blocked(&mut self, now: Instant) {
         let had = self.on_cpu_ns.saturating_add(self.runnable_ns);
         let (since, before) = *self.first.get_or_insert((now, had));
@@ -194,7 +194,7 @@ impl Thread {
         self.migrations = self.migrations.map(|all| all.saturating_sub(had.migrations));
     }
 
-    /// From now on, counts only what follows the last sample.
+    /// From now on, counts only usage after the last sample.
     pub(super) fn restart(&mut self) {
         self.had = Had {
             on_cpu_ns: self.on_cpu_ns,

@@ -1,5 +1,5 @@
-//! Selects the threads to sample: all threads if there are few; otherwise, in each sample, the threads that ran
-//! recently and a few of the others.
+//! Selects the threads to sample. If there are few threads, every sample covers all of them. Otherwise, each sample
+//! covers the threads that ran recently and a few of the others.
 
 use std::collections::HashSet;
 
@@ -35,7 +35,7 @@ impl Turns {
         self.are_many
     }
 
-    /// Whether all were sampled since they were listed, so that a new list is due.
+    /// Whether all threads have been sampled since they were listed, so that a new list is due.
     pub(super) fn are_over(&self) -> bool {
         !self.are_many || self.at >= self.listed.len()
     }
@@ -45,7 +45,7 @@ impl Turns {
         self.at = self.listed.len();
     }
 
-    /// Starts with all of these threads; one sample covers `most` of them.
+    /// Starts with all of these threads; one sample covers at most `most` of them.
     pub(super) fn begin(&mut self, listed: Vec<Key>, most: usize) {
         self.are_many = listed.len() > most;
         (self.listed, self.at) = (listed, 0);

@@ -107,8 +107,7 @@ fn is_a_mutex(operation: u64, expected: u64) -> bool {
     }
 }
 
-/// The reason from the number of a system call and its first three arguments; `link`: looks up the name of an open
-/// file.
+/// The reason from the number of a system call and its first three arguments. `link` looks up the name of an open file.
 pub(crate) fn find_by_call(
     machine: Machine,
     (number, first, second, third): Arguments,

@@ -1,4 +1,4 @@
-//! Converts slices to measurements: throughput, IPC, time of a pass; and reports wrong results.
+//! Converts slices to measurements (throughput, IPC, time of a pass), and reports wrong results.
 
 use std::collections::BTreeSet;
 
@@ -134,7 +134,7 @@ impl<'a> Seen<'a> {
             let more = if others > 1 { format!(" (and {} more CPUs)", others - 1) } else { String::new() };
             context.degrade_with_remedy(
                 what,
-                text!("CPU {cpu}{more} COMPUTES WRONG RESULTS: {wrong}; the result is discarded", cpu = *cpu, wrong = &wrong.0),
+                text!("CPU {cpu}{more} COMPUTES WRONG RESULTS ({wrong}), so the result is discarded", cpu = *cpu, wrong = &wrong.0),
                 text!(
                     "do not trust results from this machine: undo overclocking, test its memory, look for machine checks in \
                      the kernel log, and measure again"

@@ -1,4 +1,5 @@
-//! `memory-bound`: flushes a cache line and loads it again, which is a full round trip to memory that nothing can hide.
+//! `memory-bound`: flushes a cache line and loads it again. Each load is a full round trip to memory, and nothing can hide its
+//! latency.
 
 use kernels::flush::{WORK, available, reload};
 use record::{Template, Unavailable, text};

@@ -33,7 +33,7 @@ static PORTIONS: LazyLock<(Vec<Portion>, f64)> = LazyLock::new(|| {
     (portions, all)
 });
 
-/// Determines which numbers below `limit` are prime with the sieve of Eratosthenes, which is independent of the method
+/// Uses the sieve of Eratosthenes to determine which numbers below `limit` are prime. The sieve is independent of the method
 /// that it verifies.
 fn sieve(limit: usize) -> Vec<bool> {
     let mut prime = vec![true; limit];

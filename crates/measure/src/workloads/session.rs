@@ -42,7 +42,7 @@ pub(crate) struct Session {
 pub(crate) struct Turn<'a> {
     pub workload: &'a dyn Workload,
     pub incidents: &'a Incidents,
-    /// The time at which it ends.
+    /// The time at which this part ends.
     pub end: Instant,
     /// The arrays, for a streaming workload.
     pub pool: Option<Arc<ArrayPool>>,

@@ -61,7 +61,7 @@ impl Worker for Walk {
         let (offset, end) = self.pool.next_chunk(index);
         let Some(part) = self.pool.part(index) else { return 0.0 };
         // SAFETY: each of the three arrays has at least one chunk from this offset on, and is aligned to 64 bytes;
-        // within a group, each part belongs to a single worker. The kernel is usable here.
+        // within a group, each part belongs to a single worker. The loop's vector instructions are usable here.
         unsafe {
             (self.kernel.run)(part.array(0, offset), part.array(1, offset), part.array(2, offset), CHUNK)
         };

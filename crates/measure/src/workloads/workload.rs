@@ -42,7 +42,7 @@ pub(crate) trait Workload: Sync {
         self.definition().name
     }
 
-    /// Instructions per unit of work as declared by the kernel; `None` if a compiler chose them.
+    /// Instructions per unit of work, as declared by the loop; `None` if a compiler chose the instructions.
     fn instructions(&self) -> Option<f64> {
         None
     }

@@ -53,7 +53,7 @@ impl Captured {
         let room = self.half.saturating_sub(self.first.len()).min(bytes.len());
         self.first.extend_from_slice(&bytes[..room]);
         let rest = &bytes[room..];
-        // Of this data, only the part that may still belong to the last bytes is stored.
+        // Only the part of this data that may be among the last bytes is stored.
         self.last.extend(&rest[rest.len().saturating_sub(self.half)..]);
         let excess = self.last.len().saturating_sub(self.half);
         self.last.drain(..excess);

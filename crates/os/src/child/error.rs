@@ -63,7 +63,7 @@ pub enum NotExecutable {
     #[error("its interpreter {0:?} is missing: install it")]
     NoInterpreter(String),
     /// A binary whose loader is missing.
-    #[error("its loader is missing: built for another system")]
+    #[error("its loader is missing, so it is probably built for another system")]
     NoLoader,
     /// A binary for a different architecture.
     #[error("not a program for this CPU architecture")]
@@ -90,11 +90,11 @@ pub enum Obstacle {
     Affinity(String, Errno),
     /// The kernel or a sandbox refuses to bind memory.
     #[error(
-        "its memory cannot be bound to NUMA nodes: refused by this kernel or sandbox (docker: --cap-add SYS_NICE)"
+        "this kernel or sandbox refuses to bind memory to NUMA nodes (with docker, use --cap-add SYS_NICE)"
     )]
     MemoryPolicyRefused,
     /// The child's memory cannot be bound to the nodes.
-    #[error("its memory cannot be bound to NUMA nodes: {0}; see linespeed inspect")]
+    #[error("its memory cannot be bound to NUMA nodes ({0}); see linespeed inspect")]
     Memory(Errno),
     /// The child's standard input or outputs cannot be connected.
     #[error("its input and output cannot be connected: {0}")]
@@ -156,7 +156,7 @@ impl Hint {
     fn way_out(self, program: &str) -> String {
         match self {
             Hint::Empty => "specify a program after --".to_owned(),
-            Hint::NoSuchFile => "there is no such file: check the path".to_owned(),
+            Hint::NoSuchFile => "there is no such file (check the path)".to_owned(),
             Hint::ShellLine => "a shell command line needs a shell: -- sh -c 'LINE'".to_owned(),
             Hint::ShellBuiltin => format!("it is a shell builtin: -- sh -c '{program} …'"),
             Hint::InThisFolder => format!("found in the current directory: -- ./{program}"),

@@ -108,8 +108,8 @@ pub(crate) fn read_interpreter(file: &Path) -> Option<String> {
     name.split_whitespace().next().map(str::to_owned)
 }
 
-/// The value of a variable in a child's environment: its last value in `more`; otherwise, its value in this process's
-/// environment.
+/// The value of a variable in a child's environment: its last value in `more` or, if `more` does not contain it, its
+/// value in this process's environment.
 pub(crate) fn read_variable(name: &str, more: &[(OsString, OsString)]) -> Option<OsString> {
     let own = more.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.clone());
     own.or_else(|| std::env::var_os(name))

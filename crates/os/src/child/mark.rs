@@ -8,8 +8,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// The limits that store the number, each with its line in /proc/PID/limits: file locks and resident memory. Linux
-/// stores and inherits them, but has not enforced them since 2.4 (getrlimit(2)). If a program sets one of them, the
-/// other remains.
+/// stores them, and children inherit them, but Linux has not enforced them since 2.4 (getrlimit(2)). If a program sets one
+/// of them, the other remains.
 const LIMITS: [(Resource, &str); 2] =
     [(Resource::Locks, "Max file locks"), (Resource::Rss, "Max resident set")];
 

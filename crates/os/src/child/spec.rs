@@ -9,12 +9,12 @@ use record::CpuList;
 /// The specification of a child to start.
 #[derive(Debug, Default)]
 pub struct Spec<'a> {
-    /// The program, a path or a name on PATH, and its arguments.
+    /// The program (a path or a name on PATH) and its arguments.
     pub argv: &'a [OsString],
     /// The CPUs on which the program may run, set before it starts; `None` to inherit ours.
     pub cpus: Option<&'a CpuList>,
-    /// The NUMA nodes of its memory; `None` for the kernel's default policy, the node of the CPU that first touches a
-    /// page.
+    /// The NUMA nodes of the child's memory; `None` for the kernel's default policy, the node of the CPU that first
+    /// touches a page.
     pub memory: Option<Memory<'a>>,
     /// The child's standard input.
     pub stdin: Input,

@@ -150,7 +150,7 @@ pub(super) fn fork_child(plan: &Plan) -> io::Result<i32> {
 /// # Safety
 /// Only in a child of [`fork_child`], with all signals blocked.
 unsafe fn become_program(plan: &Plan) -> ! {
-    // SAFETY: system calls with integers and with memory that outlives them.
+    // SAFETY: the system calls take integers and memory that outlives the calls.
     unsafe {
         reset_signals();
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
@@ -205,7 +205,7 @@ unsafe fn become_program(plan: &Plan) -> ! {
 /// As [`become_program`].
 unsafe fn reset_signals() {
     for signal in 1..=MOST_SIGNALS {
-        // SAFETY: two local structures, for which all zeros is a valid value: the default action.
+        // SAFETY: the calls use two local structures, for which all zeros is a valid value (the default action).
         unsafe {
             let none: libc::sigaction = std::mem::zeroed();
             let mut now = none;
@@ -233,7 +233,7 @@ unsafe fn become_stream(from: RawFd, to: RawFd) -> libc::c_long {
 unsafe fn wait_at_gate(plan: &Plan) {
     let mut byte = 0u8;
     loop {
-        // SAFETY: one local byte.
+        // SAFETY: the call writes at most one byte, to a local variable.
         let count = unsafe { libc::read(plan.descriptors.gate, (&raw mut byte).cast(), 1) };
         match count {
             1 => return,

@@ -17,8 +17,8 @@ static COUNT: AtomicUsize = AtomicUsize::new(0);
 /// Whether to kill children without sending SIGTERM first.
 static HURRY: AtomicBool = AtomicBool::new(false);
 
-/// Children that this process had before it adopted any (those of the shell that started it with `exec`) and all their
-/// descendants, by PID and start time.
+/// Children that this process had before it adopted any processes (the children of a shell that started it with `exec`)
+/// and all their descendants, by PID and start time.
 static OTHERS: OnceLock<Vec<(i32, u64)>> = OnceLock::new();
 
 /// A process that a child left behind.

@@ -17,7 +17,7 @@ use crate::thread::read_usage;
 const LOOK: Duration = Duration::from_millis(50);
 /// The grace period of a child after SIGTERM, and after a Ctrl-C that the child also received.
 const GRACE: Duration = Duration::from_secs(2);
-/// The wait after SIGKILL. Only processes that are blocked in disk I/O or belong to another user remain.
+/// Maximum wait after SIGKILL. The only processes that then remain are blocked in disk I/O or belong to another user.
 const LAST: Duration = Duration::from_secs(5);
 /// Processes that were left behind are reported if they run for longer than this.
 const TELL: Duration = Duration::from_millis(500);
@@ -206,7 +206,7 @@ pub fn wait_all(
                 waited.take_end(child, unseen, watcher);
             }
         }
-        // Exits are not detected between this point and the next check; this period includes the time in which the watcher works.
+        // Exits are not detected from this point until the next check. The watcher works during this time.
         let from = Instant::now();
         let mut fds: Vec<RawFd> = Vec::new();
         for (child, waited) in children.iter().zip(&waited).filter(|(child, _)| open(child)) {
@@ -324,8 +324,8 @@ fn give_up(
     let mut doomed = tree::Doomed::default();
     doomed.add(&roots);
     if !from_terminal {
-        // If the signal came from a terminal, they have already received it, and many programs treat a second signal as a request to exit
-        // immediately.
+        // If the signal came from a terminal, the processes have already received it, and many programs treat a second signal as a request
+        // to exit immediately.
         let signal = if let Exit::Stopped(signal) = exit { signal } else { libc::SIGTERM };
         tree::signal_all(&roots, signal);
     }

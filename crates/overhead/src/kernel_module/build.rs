@@ -77,8 +77,8 @@ pub fn build(
         if full { failure.with_remedy(BUILD_ELSEWHERE) } else { failure }
     };
     let words = folder.join(WORDS);
-    let output = File::create(&words).map_err(|error| cannot("its output", error))?;
-    let errors = output.try_clone().map_err(|error| cannot("its output", error))?;
+    let output = File::create(&words).map_err(|error| cannot("make's output file", error))?;
+    let errors = output.try_clone().map_err(|error| cannot("make's output file", error))?;
     let mut command = Command::new("make");
     command
         .arg("-C")

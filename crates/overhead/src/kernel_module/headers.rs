@@ -10,7 +10,7 @@ use record::{Text, text};
 
 use crate::Unavailable;
 
-/// The build environment for modules of the running kernel.
+/// The build environment for modules of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Headers {
     /// The directory in which make is run.

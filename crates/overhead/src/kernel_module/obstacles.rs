@@ -54,7 +54,7 @@ pub fn find_missing_support(root: &Path) -> Option<Unavailable> {
     })
 }
 
-/// The mode of lockdown, unless it is off: `none [integrity] confidentiality`.
+/// The lockdown mode, which is the word in brackets in `none [integrity] confidentiality`; `None` if lockdown is off.
 fn locked_down(text: &str) -> Option<&str> {
     let (_, rest) = text.split_once('[')?;
     let (mode, _) = rest.split_once(']')?;
@@ -70,7 +70,7 @@ fn effective_capabilities(status: &str) -> Option<u64> {
 fn unsigned(root: &Path, why: Text) -> Unavailable {
     if secure_boot(root) {
         let reason =
-            text!("module-unsigned-secure-boot", "{why}: unsigned modules are refused; secure boot is on");
+            text!("module-unsigned-secure-boot", "{why} and secure boot is on: unsigned modules are refused");
         Unavailable::new(reason).with_remedy(text!(
             "module-secure-boot-off",
             "disable secure boot in the firmware settings; only the kernel layers require a module"

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use zerocopy::FromBytes;
 
-/// Constants that both sides use.
+/// Constants that both the module and linespeed use.
 const VERSION: u32 = 2;
 /// The largest end of a range that the module accepts. Testing a number below this limit needs at most 4096 divisions,
 /// so that interrupts are never off for long.
@@ -41,7 +41,7 @@ pub struct Request {
     pub cpu: Option<u32>,
     /// Whether interrupts are disabled within bursts.
     pub interrupts_off: bool,
-    /// Iterations of the dependent adds per clock reading, 1 to [`CLOCK_MAX`].
+    /// Iterations of the chain of dependent adds per clock reading, 1 to [`CLOCK_MAX`].
     pub clock_iterations: u32,
     /// A concurrent load.
     pub load: Option<Load>,
@@ -77,11 +77,11 @@ pub struct PassReport {
     pub ticks_inside: u64,
     /// Ticks from the beginning of the first burst to the end of the last burst.
     pub ticks_whole: u64,
-    /// The duration of that period in ns, on the kernel's clock.
+    /// The duration of the period from the first to the last burst, in ns of the kernel's clock.
     pub ns_whole: u64,
-    /// Ticks of a clock reading before the pass: the fastest of three.
+    /// Duration of a clock reading before the pass, in ticks: the fastest of three readings.
     pub clock_before: u64,
-    /// Ticks of a clock reading after the pass: the fastest of three.
+    /// Duration of a clock reading after the pass, in ticks: the fastest of three readings.
     pub clock_after: u64,
     /// The longest time with interrupts off, ns.
     pub longest_off_ns: u64,

@@ -64,10 +64,10 @@ const WRITABLE: u64 = 0b01 << 6;
 const DEVICE: u64 = 1 << 2;
 const NEVER_EXECUTED: u64 = 0b11 << 53;
 
-/// KVM_REG_ARM64, KVM_REG_SIZE_U64.
+/// The bits KVM_REG_ARM64 and KVM_REG_SIZE_U64 of a register ID.
 const WORD: u64 = 0x6030_0000_0000_0000;
 
-/// A system register by its five numbers.
+/// The ID of a system register, from its five numbers.
 const fn system(op0: u64, op1: u64, crn: u64, crm: u64, op2: u64) -> u64 {
     WORD | 0x0013 << 16 | op0 << 14 | op1 << 11 | crn << 7 | crm << 3 | op2
 }
@@ -108,7 +108,7 @@ pub(super) fn after_cpu(_: &Device, machine: &VmFd, cpu: &VcpuFd) -> Result<(), 
     let mut target = kvm_vcpu_init::default();
     machine.get_preferred_target(&mut target).and_then(|()| cpu.vcpu_init(&target)).map_err(|error| {
         Unavailable::new(text!(
-            "KVM cannot create a virtual CPU of this kind: {error}",
+            "KVM cannot create a vCPU of this type: {error}",
             error = io::Error::from(error)
         ))
     })?;
@@ -206,7 +206,7 @@ pub(super) fn count(
 /// The reason why KVM may be missing, and the remedy.
 pub(super) fn explain_absence() -> (Text, Text) {
     (
-        text!("the kernel was built without KVM, or not started at EL2"),
+        text!("the kernel was built without KVM, or was not started at EL2"),
         text!(
             "measure on bare metal; in a virtual machine, nested virtualization must be enabled on the host"
         ),

@@ -81,7 +81,7 @@ fn no_machine(path: &Path, error: &io::Error) -> Unavailable {
     match error.raw_os_error() {
         Some(libc::EBUSY) => text!(
             "kvm-held-by-another-hypervisor",
-            "{device} is busy: another hypervisor uses the processor's virtualization"
+            "{device} is busy: another hypervisor uses the processor's virtualization extensions"
         )
         .with_remedy(text!(
             "stop the VirtualBox or VMware virtual machines and unload their modules (sudo rmmod vboxdrv)"

@@ -39,7 +39,7 @@ pub(super) enum Exit {
 /// The virtual machine, which is destroyed when this value is dropped.
 #[derive(Debug)]
 pub(super) struct Machine {
-    // Dropped in this order: the vCPU, the machine, the memory that it uses.
+    // The fields are dropped in this order: the vCPU, the machine, the memory that the machine uses.
     pub(super) cpu: VcpuFd,
     _machine: VmFd,
     memory: Mapping,

@@ -190,8 +190,8 @@ fn interpreted(mode: Mode, trial: &Trial) -> Unavailable {
         Mode::Kernel => "kernel",
     };
     text!(
-        "KVM emulates the guest's {mode} mode: counting the primes below {end} took {time}, {times} the time \
-         outside the guest; this does not show hypervisor overhead",
+        "KVM emulates the guest's {mode} mode, so its time does not show hypervisor overhead: counting the \
+         primes below {end} took {time}, {times} the time outside the guest",
         end = TRIAL.end,
         time = Value::Figure(trial.seconds, "s"),
         times = Value::Factor(trial.times)

@@ -120,7 +120,8 @@ impl Running {
 }
 
 /// The time measured by the guest, seconds. It excludes guest entry and exit, but includes all interruptions. `None` if
-/// the guest's counter disagrees with the machine's counter, that is, if the time exceeds the time `around` the guest.
+/// the guest's counter disagrees with the machine's counter, that is, if the result would exceed `around`, the time
+/// measured outside the guest.
 fn inside(counted: &Counted, around: f64, ticks: Ticks) -> Option<f64> {
     let seconds = ticks.seconds(counted.to.checked_sub(counted.from)?);
     (seconds > 0.0 && seconds <= around).then_some(seconds)

@@ -56,7 +56,8 @@ unsafe extern "C" {
 /// used.
 const PORT: u16 = 0xf0;
 
-/// The layout of the guest's memory: page tables (root first), descriptors, the code, the routine, the end of a stack.
+/// The layout of the guest's memory: page tables (root first), descriptors, the task segment, the code, the routine,
+/// and the top of the stack.
 const TABLES: u64 = 0x0000;
 const DESCRIPTORS: u64 = 0x4000;
 const TASK: u64 = 0x4800;
@@ -107,7 +108,7 @@ pub(super) fn prepare(machine: &Machine) -> Result<(), Unavailable> {
         && machine.write_words(0x1000, &[0x2000 | ENTRY])
         && machine.write_words(0x2000, &[0x3000 | ENTRY])
         && machine.write_words(0x3000, &pages)
-        // Descriptors: null, kernel code and data, user data and code, the task (16 bytes).
+        // Segment descriptors: null, kernel code, kernel data, user data, user code, and the task segment (16 bytes).
         && machine.write_words(DESCRIPTORS as usize, &[
             0,
             0x00af_9b00_0000_ffff,
@@ -180,7 +181,7 @@ fn enter(machine: &Machine, mode: Mode) -> io::Result<()> {
     // A readable, accessed 64-bit code segment.
     system.cs = kvm_segment { selector: code, type_: 11, db: 0, l: 1, ..flat };
     [system.ds, system.es, system.fs, system.gs, system.ss] = [flat; 5];
-    // A busy 64-bit task segment, which the processor requires, and no local descriptor table.
+    // The processor requires a busy 64-bit task segment; there is no local descriptor table.
     let none = kvm_segment::default();
     system.tr = kvm_segment { base: TASK, limit: 0x67, selector: 0x28, type_: 11, present: 1, ..none };
     system.ldt = kvm_segment { unusable: 1, ..none };

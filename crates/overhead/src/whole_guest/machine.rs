@@ -1,4 +1,4 @@
-//! The machine: QEMU, and the communication with the linespeed that runs in the guest.
+//! The virtual machine: the QEMU process, and the communication with the linespeed process in the guest.
 
 use std::fs;
 use std::fs::File;
@@ -28,7 +28,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// The time limit for an answer.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A running machine. It is terminated when this value is dropped or this process ends.
+/// A running virtual machine. It is terminated when this value is dropped or this process ends.
 #[derive(Debug)]
 pub(super) struct Machine {
     child: Child,
@@ -37,14 +37,14 @@ pub(super) struct Machine {
     frames: Receiver<Vec<u8>>,
     reader: Reader,
     seen: Vec<Frame>,
-    /// The messages of the kernel and of QEMU.
+    /// The messages of the guest's kernel and of QEMU.
     console: File,
     complaint: File,
 }
 
 /// Builds the error for a part of the machine that cannot be set up.
 fn cannot(what: &'static str) -> impl Fn(io::Error) -> Unavailable {
-    move |error| Unavailable::new(text!("cannot set up the VM: {what}: {error}"))
+    move |error| Unavailable::new(text!("cannot set up the VM ({what}: {error})"))
 }
 
 /// QEMU has exited.
@@ -98,7 +98,7 @@ impl Machine {
         }
     }
 
-    /// Sends a kernel module and lets the machine load it.
+    /// Sends a kernel module to the machine and has the machine load it.
     pub(super) fn load(&mut self, module: &[u8]) -> Result<(), Unavailable> {
         for piece in module.chunks(PIECE) {
             self.ask(&GuestCommand::Piece(piece.len()), piece)?;
@@ -106,7 +106,7 @@ impl Machine {
         self.ask(&GuestCommand::Load, b"").map(drop)
     }
 
-    /// Has the machine count the primes of a range.
+    /// Has the machine count the primes in a range.
     pub(super) fn pass(&mut self, place: Place, range: Range<u64>) -> Result<Pass, Unavailable> {
         match self.ask(&GuestCommand::Pass(place, range), b"")? {
             Answer::Pass(pass) => Ok(pass),
@@ -164,7 +164,7 @@ impl Machine {
         self.end();
         let last = [&mut self.complaint, &mut self.console].into_iter().find_map(last_line);
         Unavailable::new(match last {
-            Some(line) => text!("{what}; its last output: {line}"),
+            Some(line) => text!("{what} (last output: {line})"),
             None => what,
         })
     }

@@ -33,8 +33,8 @@ pub const USER: &str = "guest OS user";
 /// A kernel thread in the guest.
 pub const KERNEL: &str = "guest OS kernel";
 
-/// Boots the machine and returns its layers, including unavailable ones with their reasons. Under emulation, the run
-/// shows only whether the same code counts all primes correctly in the VM; the times are withheld.
+/// Boots the machine and returns its layers. Unavailable layers are included, each with the reason. Under emulation,
+/// the run shows only whether the same code counts all primes correctly in the VM; the times are withheld.
 pub fn boot_layers(spec: &WholeGuest) -> Layers {
     let mut layers = boot(spec);
     if spec.emulated() {
@@ -76,7 +76,7 @@ pub fn boot(spec: &WholeGuest) -> Layers {
 }
 
 fn one_cpu() -> Unavailable {
-    text!("the VM has only one CPU: this process may not use a second CPU of that type")
+    text!("the VM has only one CPU, because this process may not use a second CPU of that type")
         .with_remedy(crate::MORE_CPUS)
 }
 
@@ -99,11 +99,11 @@ fn withhold(layer: &mut dyn Layer, kvm: Kind) -> Unavailable {
     let (kvm, primes) = (kvm.word(), pass.primes);
     let reason = if right {
         text!(
-            "QEMU emulates the CPU (KVM: {kvm}), so times are meaningless; the same code \
-             gave the correct result ({primes} primes)"
+            "QEMU emulates the CPU (KVM: {kvm}), so times are meaningless, although the \
+             same code gave the correct result ({primes} primes)"
         )
     } else {
-        text!("QEMU emulates the CPU (KVM: {kvm}); the guest's code or its result ({primes} primes) is wrong")
+        text!("QEMU emulates the CPU (KVM: {kvm}), and the guest's code or result ({primes} primes) is wrong")
     };
     Unavailable::new(reason).with_remedy(text!("measure on a machine where KVM uses hardware virtualization"))
 }
@@ -165,8 +165,8 @@ mod tests {
     }
 }
 
-/// The places in the machine where the routine runs. With interrupts off, only a pinned thread is used, because an
-/// unpinned thread could not migrate either.
+/// The places in the virtual machine where the routine runs. With interrupts off, only a pinned thread is used, because
+/// an unpinned thread could not migrate either.
 const PLACES: [Place; 5] = [
     Place { kernel: false, bound: false, interrupts: true },
     Place { kernel: false, bound: true, interrupts: true },
@@ -175,10 +175,10 @@ const PLACES: [Place; 5] = [
     Place { kernel: true, bound: true, interrupts: false },
 ];
 
-/// The components and the placement of the machine.
+/// The components of the virtual machine, and the CPUs on which it runs.
 #[derive(Clone, Copy, Debug)]
 pub struct WholeGuest<'a> {
-    /// The kernel; `None` for the running one.
+    /// The guest's kernel; if `None`, the kernel that runs on this machine.
     pub kernel: Option<&'a Path>,
     /// The source of the guest's module; `None` if kernel mode is not requested.
     pub module: Option<Source<'a>>,

@@ -1,5 +1,5 @@
-//! Requests to the machine over a serial port, and the machine's answers. Each request and each answer is a line of
-//! JSON. A request that announces a piece of a file is followed by that piece.
+//! Requests to the virtual machine over a serial port, and its answers. Each request and each answer is a line of JSON.
+//! A request that announces a piece of a file is followed by that piece.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ pub(super) const PIECE: usize = 4096;
 /// The place in the machine where the routine runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Place {
-    /// Whether the routine runs in a kernel thread; otherwise, it runs in the only user program.
+    /// Whether the routine runs in a kernel thread; otherwise, it runs in the guest's only user program.
     pub kernel: bool,
     /// Whether the routine is pinned to the first vCPU; otherwise, it may run on all vCPUs.
     pub bound: bool,
@@ -34,7 +34,7 @@ pub(super) enum GuestCommand {
     Piece(usize),
     /// Load the module.
     Load,
-    /// Count the primes of a range in this place.
+    /// Count the primes in a range; the routine runs in this place.
     Pass(Place, Range<u64>),
 }
 

@@ -88,7 +88,7 @@ pub(super) fn arguments(
 
 const NAME_A_KERNEL: &str = "specify a kernel with --vm-kernel FILE";
 
-/// The kernel to boot: the specified kernel, or the running one.
+/// The kernel to boot: the specified kernel or, if none is specified, the kernel that runs on this machine.
 pub(super) fn kernel(named: Option<&Path>) -> Result<PathBuf, Unavailable> {
     if let Some(path) = named {
         return readable(path).map(|()| path.to_owned()).map_err(|error| {

@@ -1,4 +1,4 @@
-//! The machine's side of the communication, which executes requests and returns the results.
+//! The virtual machine's side of the communication: executes requests and returns the results.
 
 use record::text;
 use std::io::{BufRead, Read};

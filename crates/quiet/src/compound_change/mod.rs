@@ -57,7 +57,7 @@ impl CompoundChange {
         }
     }
 
-    /// Represents the compound change as the change of a value, so that its outcome can be reported.
+    /// Represents the compound change as a change of one value, so that the outcome can be reported.
     pub fn as_change(&self) -> Change {
         let (knob, path, old, new) = match self {
             CompoundChange::Shield(shield) => {

@@ -122,7 +122,8 @@ impl Shield {
         Self { bound, ..self.clone() }
     }
 
-    /// A path in the shield that does not belong to a control group, if any. A journal with such a path must not be trusted.
+    /// A path in the shield that does not belong to a control group, if there is one. A journal with such a path must
+    /// not be trusted.
     pub fn foreign_path(&self) -> Option<&str> {
         if self.mark.is_empty() || !self.mark.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
         {
@@ -195,8 +196,8 @@ impl Shield {
         })
     }
 
-    /// Moves all tasks that may run on all CPUs. Returns user tasks that remain on the quiet CPUs, by TID and name.
-    /// Per-CPU kernel threads also remain but are not returned.
+    /// Moves all tasks that may run on all CPUs off the quiet CPUs. Returns user tasks that remain on the quiet CPUs,
+    /// by TID and name. Per-CPU kernel threads also remain but are not returned.
     fn move_tasks_away(&self, rest: &str) -> BTreeMap<String, String> {
         let all = self.quiet.union(&self.rest);
         let mut stay = BTreeMap::new();
@@ -267,7 +268,7 @@ impl Shield {
             match refused {
                 None => return Ok(()),
                 Some(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-                // A task leaves its group slightly after it has ended.
+                // A task leaves its group a moment after it has ended.
                 Some(error) if error.raw_os_error() == Some(libc::EBUSY) => {}
                 Some(error) => return Err(CompoundError::at(folder, &error)),
             }
@@ -362,11 +363,11 @@ fn describe_staying(stay: &BTreeMap<String, String>, quiet: &CpuList) -> Option<
     }
     let who = listed(stay.iter().map(|(task, name)| (task.as_str(), name.as_str())));
     let cpus = name_cpus(quiet);
-    Some(text!("{who} pinned to {cpus} may still run there; to move them: taskset -cp LIST PID"))
+    Some(text!("{who} pinned to {cpus} may still run there; move them with taskset -cp LIST PID"))
 }
 
-/// The reason why a group cannot be removed: the tasks in the group and in nested groups, with the last error from moving them. If there
-/// are no tasks, the nested groups are the reason.
+/// Describes why a group cannot be removed: tasks remain in the group or in nested groups (with the last error from
+/// moving them) or, if there are no tasks, nested groups remain.
 fn describe_use(folder: &str, list: &str, refusal: &str) -> String {
     let groups = groups_within(Path::new(folder));
     let read = |group: &PathBuf| fs::read_to_string(group.join(list)).unwrap_or_default();
@@ -379,7 +380,7 @@ fn describe_use(folder: &str, list: &str, refusal: &str) -> String {
     match (tasks.is_empty(), below.is_empty()) {
         (false, _) if refusal.is_empty() => format!("{tasks} cannot be moved out of it; terminate them"),
         (false, _) => format!("{tasks} cannot be moved out of it ({refusal}); terminate them"),
-        (true, false) => format!("it contains other groups: {}; remove them", below.join(", ")),
+        (true, false) => format!("it contains other groups ({}); remove them", below.join(", ")),
         (true, true) => "the kernel still uses it".to_owned(),
     }
 }

@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{CompoundError, is_plain};
 
-/// `swapon(2)`: the priority is in the lower bits of the flags.
+/// In the flags of `swapon(2)`, the priority is in the lower bits.
 const SWAP_FLAG_PREFER: i32 = 0x8000;
 const SWAP_FLAG_PRIO_MASK: i32 = 0x7fff;
 
-/// The memory that is required for reading all swapped-out data back, relative to the size of that data.
+/// The free memory that is required before all swapped-out data can be read back, relative to the size of that data.
 const ROOM: f64 = 1.1;
 
 /// The previously enabled swap areas.
@@ -51,8 +51,8 @@ impl SwapAreas {
         Self(text.lines().skip(1).filter_map(area).collect())
     }
 
-    /// A path that cannot be a swap area: the path is relative, or the file is neither a device nor a file owned by
-    /// root.
+    /// A path that cannot be that of a swap area, because the path is relative or the file is neither a device nor a
+    /// file owned by root.
     pub fn foreign_path(&self) -> Option<&str> {
         let is_swap = |path: &str| match fs::metadata(path) {
             Ok(there) => there.file_type().is_block_device() || there.is_file() && there.uid() == 0,

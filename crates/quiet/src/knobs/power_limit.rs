@@ -1,5 +1,5 @@
 //! The long-term power limit of a processor package: `constraint_N_power_limit_uw` of the constraint named `long_term`,
-//! for each package and both interfaces, MSR and MMIO; the lower limit applies
+//! for each package and both interfaces (MSR and MMIO). The lower limit applies
 //! (Documentation/power/powercap/powercap.rst).
 
 use std::collections::BTreeSet;

@@ -8,8 +8,8 @@ use record::{Text, text};
 /// The lowest possible nice value, which has the highest weight.
 const NICEST: i32 = -20;
 
-/// The nice value for a command: the lowest one that this user may set, if lower than the current one; otherwise, the
-/// lowest one that root may set.
+/// The nice value for a command. This is the lowest value that this user may set or, if that is not lower than the
+/// current value, the lowest value that root may set.
 pub fn lowest_nice_value(own: &ProcessAttributes) -> i32 {
     if own.lowest_nice < own.nice { own.lowest_nice } else { NICEST }
 }

@@ -117,7 +117,8 @@ pub(super) fn inspect_interrupts(knob: &Knob, context: &KnobContext) -> Seen {
             continue;
         }
         here += 1;
-        // If the kernel places an interrupt itself (such as that of a queue for one CPU), the affinity cannot be written.
+        // If the kernel itself places an interrupt (such as the interrupt of a queue that serves one CPU), the affinity
+        // cannot be written.
         if context.files.is_fixed(&path) {
             fixed.push(number.as_str());
             continue;
@@ -138,11 +139,11 @@ pub(super) fn inspect_interrupts(knob: &Knob, context: &KnobContext) -> Seen {
     };
     Ok(Some(if !fixed.is_empty() {
         inspection.note(text!(
-            "movable only by the kernel, so still on the quiet CPUs: IRQ {irqs}",
+            "these IRQs remain on the quiet CPUs, because only the kernel can move them: {irqs}",
             irqs = fixed.join(", ")
         ))
     } else if inspection.steadier.is_some() {
-        inspection.note(text!("IRQs tied to one CPU cannot be moved and are listed"))
+        inspection.note(text!("IRQs tied to one CPU cannot be moved"))
     } else {
         inspection
     }))

@@ -33,11 +33,11 @@ pub(super) fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
         let adjustment = match knob.plan(context, CONTROL, ValueSyntax::Word, "off") {
             Ok(Some(change)) if change.old == "on" => Adjustment::Write(vec![change]),
             Err(refusal) if !refusal.is_missing() => return Err(refusal),
-            _ => Adjustment::Manual(text!("in the firmware: disable SMT (hyper-threading)")),
+            _ => Adjustment::Manual(text!("disable SMT (hyper-threading) in the firmware")),
         };
         return Ok(Some(Inspection::noisy(now, "off", adjustment)));
     }
-    // Of two siblings that are both to be quiet, the first stays online.
+    // If both siblings of a core are to be kept quiet, the first one stays online.
     let goes = |cpu: u32, other: u32| other != cpu && (!context.quiet.contains(other) || other > cpu);
     let quiet = pairs.iter().filter(|(cpu, _)| context.quiet.contains(*cpu));
     let off: CpuList = quiet.flat_map(|(cpu, all)| all.iter().filter(|other| goes(*cpu, *other))).collect();
@@ -76,11 +76,6 @@ pub(super) fn set_to(knob: &Knob, context: &KnobContext, value: &str, _: Option<
 
 /// The online CPUs on the same core.
 fn siblings(context: &KnobContext, cpu: u32) -> Option<CpuList> {
-    let topology = format!("/sys/devices/system/cpu/cpu{cpu}/topology");
-    // Kernels before 2.6.26 only have the mask.
-    let siblings = match context.text(&format!("{topology}/thread_siblings_list")) {
-        Some(list) => list.parse().ok()?,
-        None => CpuList::from_mask(&context.text(&format!("{topology}/thread_siblings"))?).ok()?,
-    };
-    Some(siblings.intersection(&context.online))
+    let list = context.text(&format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"))?;
+    Some(list.parse::<CpuList>().ok()?.intersection(&context.online))
 }

@@ -1,6 +1,6 @@
 //! An average over time and its error. A moment is one value of a time series, with its weight. The error is computed
-//! from blocks of consecutive moments, because neighboring moments are correlated (batch means; Schmeiser, Operations
-//! Research 30, 1982: ten to thirty blocks).
+//! from blocks of consecutive moments, because neighboring moments are correlated (method of batch means; Schmeiser,
+//! Operations Research 30, 1982, recommends ten to thirty blocks).
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 

@@ -81,8 +81,8 @@ impl Verdict {
         }
     }
 
-    /// For two times (before, after): the share of speed lost in the slower state, and whether the slower state is the
-    /// one after the change; `None` if no difference is resolved.
+    /// For the verdict on two times (before, after), returns the share of speed lost in the slower state, and whether
+    /// the slower state is the one after the change (`None` if no difference is resolved).
     pub fn of_slower(self) -> (Self, Option<bool>) {
         match self {
             Verdict::Costs { share, .. } if share < 0.0 => (self.exchanged(), Some(true)),
@@ -95,14 +95,14 @@ impl Verdict {
 /// How the two values of a round are compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scale {
-    /// The logarithm of the values' ratio: for times and clocks.
+    /// By the logarithm of the values' ratio, for times and clocks.
     Ratio,
-    /// The values' difference, in the result's own unit: for shares, which may be 0.
+    /// By the values' difference in the result's own unit, for shares, which may be 0.
     Difference {
         /// The difference worth reporting.
         worth: f64,
     },
-    /// The values' difference: for whole numbers of events, which may be 0.
+    /// By the values' difference, for whole numbers of events, which may be 0.
     Count,
 }
 
@@ -119,7 +119,8 @@ pub struct Difference {
     pub less_by: f64,
     /// The interval of the decrease; absent if there are too few rounds.
     pub interval: Option<(f64, f64)>,
-    /// The noise floor, in the unit of `less_by`: the difference that was measured between a state and itself; absent if unknown.
+    /// The noise floor in the unit of `less_by`, that is, the difference that was measured between a state and itself;
+    /// absent if unknown.
     pub floor: Option<f64>,
     /// The verdict on the difference, as the cost of the state before the change: a share for ratios, otherwise an
     /// amount in the result's unit.

@@ -50,10 +50,10 @@ pub struct Traffic {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Remote {
-    /// Share of the pages allocated in the interval on a node other than that of the allocating CPU.
+    /// Of the pages allocated in the interval, the share on a node other than that of the allocating CPU.
     pub taken: Option<f64>,
-    /// Share of the accesses sampled by NUMA balancing (hinting faults) that went to another node's memory.
+    /// Of the accesses sampled by NUMA balancing (hinting faults), the share that went to another node's memory.
     pub touched: Option<f64>,
-    /// Share of the pages of the watched processes on nodes where none of their threads ran.
+    /// Of the watched processes' pages, the share on nodes where none of their threads ran.
     pub held: Option<f64>,
 }

@@ -7,7 +7,7 @@ use crate::JsonSchema;
 use crate::diagnosis::BoundKind;
 use crate::share::Share;
 
-/// Where the data for which loads wait is located.
+/// Where the data that loads wait for is located.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MemoryLevel {

@@ -25,8 +25,8 @@ pub struct Node {
     pub allowed: bool,
     /// Size of the memory-side cache in front of the node's memory, bytes.
     pub memory_side_cache_bytes: Option<u64>,
-    /// The kernel's tier for the node's memory: a lower number means faster memory; DRAM usually has 4. Absent before
-    /// Linux 6.1.
+    /// The kernel's tier for the node's memory. A lower number means faster memory; DRAM is usually in tier 4. Absent
+    /// before Linux 6.1.
     pub memory_tier: Option<u32>,
     /// Total size of the DAX devices (CXL or persistent memory) that the kernel uses as memory of this node, bytes.
     pub dax_bytes: Option<u64>,

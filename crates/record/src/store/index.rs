@@ -1,6 +1,6 @@
 //! An index of the records in a directory, which is stored next to them. With it, unchanged files need not be read
-//! again. A lost, damaged or foreign index is harmless: a file is read unless the index contains exactly the file's
-//! current state.
+//! again. A lost, damaged or foreign index is harmless, because a file is read again unless the index contains exactly
+//! the file's current state.
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;

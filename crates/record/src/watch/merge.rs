@@ -1,4 +1,4 @@
-//! Merges two consecutive intervals: times are added; rates and readings are averaged, weighted by the lengths of the
+//! Merges two consecutive intervals. Times are added. Rates and readings are averaged, weighted by the lengths of the
 //! intervals.
 
 use std::collections::BTreeMap;
@@ -100,8 +100,8 @@ fn join_cores(a: Cores, b: Cores, weights: Weights) -> Cores {
     }
 }
 
-/// Shares are averaged, weighted by their numbers of samples. Both intervals may contain the same samples, which can
-/// cover up to 10 s; their numbers are therefore not added.
+/// Shares are averaged, weighted by their numbers of samples. The numbers of samples are not added, because both
+/// intervals may contain the same samples: an interval's samples can be those of the last 10 s.
 fn join_sampled(a: Sampled, b: Sampled) -> Sampled {
     let weights = Weights(a.decoded() as f64, b.decoded() as f64);
     let share = |a: Share, b: Share| Share {

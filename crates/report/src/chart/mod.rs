@@ -2,8 +2,8 @@
 //! boxes on the page, so that their text wraps on phones.
 //!
 //! This crate draws its own charts because they must support light and dark mode through the page's style sheet (elements have classes,
-//! never colors), screen readers, and widths from 360 pixels to a desktop. The kuva crate was evaluated: it writes colors into each
-//! element, supports neither custom classes nor titles, and includes about 70 kinds of plot, but only four are needed.
+//! never colors), screen readers, and widths from 360 pixels to a desktop. The kuva crate was evaluated and rejected: it writes colors into
+//! each element, supports neither custom classes nor titles, and includes about 70 kinds of plot, although only four are needed here.
 
 pub(crate) mod bars;
 pub(crate) mod heat;

@@ -33,8 +33,8 @@ const TIMES: [u32; 20] = [
 ];
 
 impl Scale {
-    /// Whether the axis can show this value. Values beyond 1e±30 are not results of any machine; within this range, logarithms and
-    /// differences are safe.
+    /// Whether the axis can show this value. No machine produces values beyond 1e±30; within this range, logarithms and
+    /// differences do not overflow.
     pub(crate) fn shows(self, value: f64) -> bool {
         let size = value.abs();
         match self {

@@ -12,7 +12,8 @@ pub(crate) fn line(shares: impl IntoIterator<Item = f64>) -> String {
     shares.into_iter().filter_map(height).collect()
 }
 
-/// One row per line of a chart: its first and last value, and a sparkline with this many columns; missing points repeat the previous one.
+/// One row per line of a chart, with the line's first and last value and a sparkline with this many columns. A missing
+/// point is drawn like the previous one.
 pub(crate) fn table(chart: &Chart, columns: usize) -> Table {
     let heads = ["", &chart.y.label, "#first", "#last"];
     let mut table = Table::new(&chart.title, None, heads);

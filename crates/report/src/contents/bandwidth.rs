@@ -14,8 +14,8 @@ const BUS: usize = 1;
 /// Results for which this version does not know which bytes are counted.
 const OTHER: usize = 2;
 
-/// The maximum number of rows is that of a table of CPUs multiplied by this factor, because an operation is measured with
-/// several kinds of stores and groups of CPUs.
+/// The maximum number of rows of a table of CPUs is multiplied by this factor, because an operation is measured with several kinds of
+/// stores and several groups of CPUs.
 const ROWS: usize = 4;
 
 /// One row per operation, kind of stores and place.
@@ -64,7 +64,7 @@ pub(crate) fn table(record: &Record, most: usize) -> Table {
         table.row(place.into_iter().chain([cell(first), bus, spread]).collect());
     }
     if is_range {
-        table.note("bus bytes are a range if write-allocate traffic is not known exactly");
+        table.note("bus bytes are shown as a range if write-allocate traffic is not known exactly");
     }
     table.finished()
 }

@@ -1,4 +1,4 @@
-//! Claims of documents about a reference machine, and verdicts on these claims.
+//! Claims made in documents about a reference machine, and verdicts on these claims.
 
 use record::phrase::{join_list, join_most};
 use record::units::{self, significant, thousands};
@@ -8,7 +8,7 @@ use super::block::Block;
 use super::listed;
 use crate::table::Table;
 
-const TITLE: &str = "Claims of the document";
+const TITLE: &str = "Claims in the document";
 /// Maximum number of results or missing measurements named per claim.
 const NAMED: usize = 3;
 
@@ -59,7 +59,7 @@ fn refute(answer: &JudgedClaim) -> String {
     refuted.chunk_by(same).map(against).collect::<Vec<_>>().join("; ")
 }
 
-/// Why the claim has this verdict: the results, or the measurement that is needed for a verdict; then a note, if there is one.
+/// Why the claim has this verdict: the results, or the measurement that is needed for a verdict, followed by a note if there is one.
 pub(crate) fn why(answer: &JudgedClaim) -> String {
     let words = match answer.verdict {
         Verdict::Holds => join_most(&answer.compared.iter().map(found).collect::<Vec<_>>(), NAMED),

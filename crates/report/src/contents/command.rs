@@ -88,8 +88,8 @@ fn states(record: &Record) -> Bars {
     let mut bar = Bar { name: "all threads".to_owned(), figure: seconds(whole), ..Bar::default() };
     let mut from = 0.0;
     for (words, fill, value, unreliable) in all {
-        // This is a share of all thread time, unlike in tables: shares of the run time can exceed 100 % for several
-        // threads.
+        // This is a share of all thread time. Tables show shares of the run time instead, which can exceed 100 % for
+        // several threads.
         let share = units::percent(value / whole);
         let says = format!("{words}: {}, {share} of all thread time", seconds(value));
         let to = from + value / whole;
@@ -164,8 +164,8 @@ pub(crate) fn early_end(record: &Record, time: &Measurement) -> Option<String> {
 pub(crate) fn describe_below(processes: u64) -> String {
     match processes {
         0 => String::new(),
-        1 => " (with 1 child process, summed)".to_owned(),
-        several => format!(" (with {several} child processes, summed)"),
+        1 => " (including 1 child process)".to_owned(),
+        several => format!(" (including {several} child processes)"),
     }
 }
 
@@ -189,7 +189,7 @@ pub(crate) fn describe_runs(time: &Measurement) -> String {
         }
         (n, None) => {
             let range = range(&seconds(time.summary.min), &seconds(time.summary.max));
-            format!("took {took}, the median of {n} runs ({range}); an interval requires 6 runs (-r 6)")
+            format!("took {took}, the median of {n} runs (range {range}); an interval requires 6 runs (-r 6)")
         }
     };
     if let Some(doubt) = time.doubt.as_ref().filter(|doubt| doubt.kind() == DoubtKind::Other) {

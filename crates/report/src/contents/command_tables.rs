@@ -24,7 +24,7 @@ pub(crate) fn blocks(record: &Record) -> Vec<Block> {
     tables.into_iter().map(Table::finished).map(Block::from).chain([facts]).collect()
 }
 
-/// The effects of changes to the command's environment.
+/// The effects of the changes that `stat --probe` makes to the command's environment.
 pub(crate) fn probes(time: &Measurement) -> Table {
     let heads = ["", "#took", "#interval"];
     let mut table = Table::new("Probes", None, heads);
@@ -33,7 +33,7 @@ pub(crate) fn probes(time: &Measurement) -> Table {
             ProbeKind::HugePages => "CPU time, with huge pages",
             ProbeKind::Bandwidth => "CPU time, with competing memory traffic",
             ProbeKind::Cache => "CPU time, with competing last-level cache use",
-            ProbeKind::FewerCpus => "time, on fewer CPUs",
+            ProbeKind::FewerCpus => "run time, on fewer CPUs",
             ProbeKind::FewerCpusTime => "CPU time, on fewer CPUs",
         };
         let interval = probe.interval.map(|(low, high)| range(&ratio(low), &ratio(high)));
@@ -144,7 +144,7 @@ pub(crate) fn counts(record: &Record) -> Table {
         let mut name = event.to_owned();
         if m.detail.get(detail::MODE) == Some("user") {
             name.push_str(":u");
-            table.note(":u: user mode only; the kernel does not let this user count other modes");
+            table.note("\":u\" is user mode only; this user may not count other modes");
         }
         table.row(vec![name, count(m.value()), rate, coverage]);
     }

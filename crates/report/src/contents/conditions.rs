@@ -15,7 +15,7 @@ pub(crate) fn steal_share(share: f64) -> String {
     units::percent_to(share, 2)
 }
 
-/// A condition before and after the run; empty if it did not apply.
+/// A condition with its values before and after the run; a value is empty if the condition did not apply.
 type Condition = [String; 3];
 
 /// The conditions, then those that applied only afterwards, and finally the knobs.
@@ -76,7 +76,7 @@ pub fn quiet(conditions: &Conditions) -> Option<String> {
         ([], _) => "no knob could be set".to_owned(),
         (some, _) => format!("set for the run: {}", some.join(", ")),
     };
-    let not_words = if not.is_empty() { String::new() } else { format!("; not set: {}", not.join(", ")) };
+    let not_words = if not.is_empty() { String::new() } else { format!(" (not set: {})", not.join(", ")) };
     Some(format!("Quiet machine, {set_words}{not_words}."))
 }
 
@@ -133,19 +133,19 @@ fn snapshot(state: &Snapshot) -> Section {
     section.add("Clock limited since boot by", names(&holders.held_before));
     for clock in &holders.uncore {
         let [limit, most] = [clock.max_hz, clock.initial_max_hz].map(|hz| units::figure(hz as f64, "Hz"));
-        section.add(format!("Uncore clock, {}", clock.domain), format!("limited to {limit} of {most}"));
+        section.add(format!("Uncore clock, {}", clock.domain), format!("at most {limit} instead of {most}"));
     }
     for Cooling { kind, step, highest_step } in &holders.cooling {
         section.add(format!("Cooling, {kind}"), format!("step {step} of {highest_step}"));
     }
     section.add_some("Platform profile", holders.platform_profile.as_ref());
     let range = |range: HwpRange| {
-        format!("up to level {} of {}, {} guaranteed", range.allowed, range.highest, range.guaranteed)
+        format!("up to level {} of {}, level {} guaranteed", range.allowed, range.highest, range.guaranteed)
     };
     section.add_some("Hardware P-states", holders.hwp.map(range));
     let percent = holders.max_percent.filter(|percent| *percent < 100);
     section.add_some("Maximum performance allowed", percent.map(|percent| format!("{percent} %")));
-    let longest = holders.longest_heat_ms.map(|ms| format!(", longest {ms} ms")).unwrap_or_default();
+    let longest = holders.longest_heat_ms.map(|ms| format!(", longest period {ms} ms")).unwrap_or_default();
     section.add_some("Throttled for", holders.heat_ms.map(|ms| format!("{ms} ms since boot{longest}")));
     section.add_some("SMT", state.smt.as_deref().map(smt));
     let clocksource = state.clocksource.as_ref().map(|current| {
@@ -261,11 +261,11 @@ mod tests {
         let (thp, boost, irq) = (knob("thp", None), knob("boost", None), knob("interrupts", Some("busy")));
         assert_eq!(
             reported(vec![boost.clone(), boost, thp, irq.clone()]).as_deref(),
-            Some("Quiet machine, set for the run: boost, thp; not set: interrupts.")
+            Some("Quiet machine, set for the run: boost, thp (not set: interrupts).")
         );
         assert_eq!(
             reported(vec![irq]).as_deref(),
-            Some("Quiet machine, no knob could be set; not set: interrupts.")
+            Some("Quiet machine, no knob could be set (not set: interrupts).")
         );
     }
 }

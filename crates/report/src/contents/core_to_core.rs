@@ -31,7 +31,7 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
         record.measurements_of(metrics::CORE_TO_CORE_LATENCY).filter(|m| m.summary.n > 0).filter(is_placed);
     let mut ways: BTreeMap<Option<Handover>, Vec<&Measurement>> = BTreeMap::new();
     all.for_each(|m| ways.entry(Handover::of_measurement(m)).or_default().push(m));
-    // Results made with an unknown method come first if there are no others; otherwise, they have a separate table.
+    // Results measured with an unknown method are shown first if there are no others; otherwise, they have a separate table.
     let how = Handover::chief(ways.values().flatten().copied());
     let chief = ways.remove(&how)?;
     let beside = ways.remove(&Some(Handover::Store)).unwrap_or_default();
@@ -47,7 +47,7 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
     let heat = matrix(&cpus, how, &chief).map(|heat| Part::Heat(Box::new(heat)));
     let parts = [Part::Table(table)].into_iter().chain(heat).collect();
     let mut block = Block::new("Core-to-core latency", Some(metrics::CORE_TO_CORE_LATENCY.name()), parts);
-    // The table shows the number of pairs of each kind; the matrix shows which pairs.
+    // All results count as shown: the table contains the number of pairs of each kind, and the matrix shows the pairs.
     chief.iter().chain(&beside).for_each(|m| block.shown.add(m));
     Some(block)
 }
@@ -185,7 +185,7 @@ fn classes(
         table.note(&note);
     }
     if !beside.is_empty() {
-        table.note("by stores: median for the same pairs if the line is transferred by loads and stores");
+        table.note("\"by stores\" is the median of the same pairs if loads and stores transfer the line");
     }
     table.finished()
 }

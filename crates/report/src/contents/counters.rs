@@ -9,7 +9,7 @@ use super::side_by_side::{add_rows, side_by_side};
 use crate::shown::Shown;
 use crate::table::Table;
 
-/// Labels that distinguish counts, other than the event: a workload with its number of threads, or a command.
+/// Labels that distinguish counts of the same event: workload, number of threads, placement, and single thread.
 const PLACE: [Label; 4] = [Label::Workload, Label::Threads, Label::Placement, Label::Thread];
 
 /// Events that instructions do not cause, or that have a separate result (IPC).
@@ -60,7 +60,7 @@ fn counts(record: &Record, shown_before: &Shown, most: usize) -> Table {
         ];
         table.row(here.into_iter().chain(figures).collect());
     }
-    // Pasted output is usually from a single command; in that case, the command is named only once.
+    // Pasted output is usually from a single command, which is then named only once.
     if let [first, others @ ..] = &table.rows[..]
         && !(record.import.is_none() || others.is_empty() || first[0].is_empty())
         && others.iter().all(|row| row[0] == first[0])

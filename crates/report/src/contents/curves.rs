@@ -92,8 +92,8 @@ pub(crate) fn latency(record: &Record) -> Option<Chart> {
     Some(Chart { bands, ..Chart::of_lines(&title, x, y, series)? })
 }
 
-/// The ranges of working sets that fit each cache (by the sizes in sysfs) or only memory; the tooltip shows where the curve leaves
-/// a level, unless other processes used part of the caches.
+/// The ranges of working sets that fit in each cache (by the sizes in sysfs) or only in memory. The tooltip shows the working set at
+/// which the latency rises, unless other processes used part of the caches.
 fn levels(record: &Record, cpu: Option<u64>, (from, to): (f64, f64)) -> Vec<Band> {
     let cpu = cpu.and_then(|cpu| u32::try_from(cpu).ok());
     let disturbed = conditions::is_disturbed(record);

@@ -58,7 +58,7 @@ fn clocks(record: &Record, most: usize) -> Table {
 const LEVELS: [Field<record::diagnosis::Level>; 6] = [
     ("level", |level| level.name.clone()),
     ("#latency", |level| units::figure(level.latency_ns, "ns")),
-    // The heading contains the unit, which leaves room for the verdict.
+    // The heading contains the unit, so that there is room for the verdict in each row.
     ("#cycles", |level| {
         let cycles = level.latency_cycles.map(|cycles| units::figure(cycles, "cycles"));
         cycles.map_or(String::new(), |cycles| cycles.trim_end_matches(" cycles").to_owned())

@@ -54,8 +54,9 @@ fn digits(record: &Record, figure: f64, unit: &str) -> usize {
     units::digits_within(figure, interval)
 }
 
-/// The number of digits of a resource's delivered value and its ceiling, which are shown together. If their difference is less than the
-/// last digit of the less precise value, both are printed with that precision, so that rounding does not make either exceed the other.
+/// The number of digits of a resource's delivered value and its ceiling, which are shown together. If they differ by
+/// less than the last digit of the less precise value, both are printed with the precision of that value, so that
+/// rounding does not make the smaller value appear larger.
 pub(crate) fn digits_beside_ceiling(record: &Record, resource: &Resource) -> (usize, usize) {
     let of = |figure| digits(record, figure, &resource.unit);
     let delivered = of(resource.delivered);
@@ -71,7 +72,7 @@ pub(crate) fn uncertainty(record: &Record, figure: f64, unit: &str) -> Option<St
     (half > 0.0).then(|| format!("±{}", units::percent_to(units::bound(half), 2)))
 }
 
-/// Whether a result is a measurement that is [`withheld`].
+/// Whether a result is a measurement for which [`withheld`] is true.
 pub(crate) fn is_withheld(record: &Record, figure: f64, unit: &str) -> bool {
     measurement_of(record, figure, unit).is_some_and(withheld)
 }
@@ -128,7 +129,7 @@ pub(crate) fn line_speed(resource: &Resource) -> Option<f64> {
     resource.share.filter(|share| share.is_finite() && resource.source != Some(CeilingSource::Measured))
 }
 
-/// The share of line speed of a headline; for a family's range of ceilings, a range: `84–100 %`.
+/// The share of line speed that a headline delivers. If the ceilings of a processor family form a range, so does the share: `84–100 %`.
 pub(crate) fn share_of(resource: &Resource) -> Option<String> {
     let share = line_speed(resource)?;
     let least = resource.family_ceilings.map_or(share, |(low, _)| (resource.delivered / low).min(1.0));

@@ -36,7 +36,7 @@ pub fn loss(finding: &Finding) -> String {
         }
         Some("wake-up") => " of the wake-up latency".to_owned(),
         Some(resource) => format!(" of {resource}"),
-        // Share of the time of the listed CPUs; the title shows the share of the whole machine.
+        // This share refers to the time of the listed CPUs; the share in the title refers to the entire machine.
         None if diagnose::takes_cpu_time(&finding.rule) => match place(finding) {
             Some(place) => format!(" of the time of {place}"),
             None => " of CPU time".to_owned(),
@@ -52,7 +52,7 @@ pub fn loss(finding: &Finding) -> String {
         }
         Verdict::Costs { share, .. } => format!("costs {}{of}{how}", units::percent_to(*share, 2)),
         Verdict::NotResolved { smaller_than } => {
-            format!("no loss resolved (smaller than {})", units::percent(smaller_than.max(1e-3)))
+            format!("no loss resolved (any loss is below {})", units::percent(smaller_than.max(1e-3)))
         }
         Verdict::TooNoisy { rounds_needed: Some(rounds) } => {
             format!("unreliable; about {rounds} more rounds needed")

@@ -157,17 +157,17 @@ fn remarks(fleet: &Fleet) -> Vec<String> {
         class.drifts.iter().take(2).map(|drift| {
             let change = percent((drift.speed - 1.0).abs());
             let way = if drift.speed < 1.0 { "slower" } else { "faster" };
-            format!("{}: {change} {way} in the last third of the collection than in the first; corrected before machines are compared.", drift.what)
+            format!("{}: {change} {way} in the last third of the collection than in the first (corrected before the comparison).", drift.what)
         })
     });
     let slow = |name: &String| fleet.slow.iter().any(|slow| slow.machine == *name);
-    // A fact that differs on a slow machine is listed among the causes instead.
+    // A fact that differs on a slow machine is already listed among the causes.
     let only = fleet.classes.iter().flat_map(|class| {
         class.varying.iter().filter_map(|fact| {
             let machine = fact.only.as_ref().filter(|name| !slow(name))?;
             let [(usual, others), (own, _)] = fact.values.as_slice() else { return None };
             Some(format!(
-                "Only on {machine}, which is not slow: {} {own}; {usual} on the other {others}.",
+                "Only on {machine}, which is not slow: {} {own} ({usual} on the other {others}).",
                 fact.what
             ))
         })

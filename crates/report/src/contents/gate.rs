@@ -6,7 +6,7 @@ use record::units;
 use crate::table::Table;
 use crate::text::range;
 
-/// A loss as a change of speed: `-5 %` for a loss of 5 %; a gain has a plus sign.
+/// A loss as a change of speed: `-5 %` is a loss of 5 %, and a gain has a plus sign.
 pub(crate) fn loss(loss: f64) -> String {
     if loss == 0.0 { "-0 %".to_owned() } else { units::signed_percent(-loss) }
 }
@@ -53,7 +53,7 @@ pub(crate) fn failed(gate: &Gate, most: usize, name: Option<&dyn Fn(usize) -> St
     let count = all.clone().count();
     let mut table = table(gate, all.take(most), name);
     if count > most {
-        table.note(&format!("{} more fail: --all", count - most));
+        table.note(&format!("{} more fail; --all lists them", count - most));
     }
     (count > 0).then_some(table)
 }

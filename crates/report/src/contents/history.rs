@@ -45,7 +45,7 @@ fn day(started: &str) -> &str {
     started.get(..10).unwrap_or(started)
 }
 
-/// A sparkline of `columns` characters, each of which shows the median of an equal share of the points. The scale
+/// A sparkline of `columns` characters. Each character shows the median of an equal share of the points. The scale
 /// covers at least [`LEAST_SPAN`] of the maximum, so that pure noise stays flat.
 pub(crate) fn sparkline(line: &Line, columns: usize) -> String {
     let values: Vec<f64> = line.points.iter().map(|point| point.value).collect();
@@ -89,7 +89,7 @@ fn table(of: &History, columns: usize) -> Table {
         ]);
     }
     if of.lines.iter().any(|line| line.needs.is_some()) {
-        table.note("needs N: the number of records needed to detect a change");
+        table.note("\"needs N\": N records are needed to detect a change");
     }
     if table.rows.iter().flatten().any(|cell| cell == "-") {
         table.note(WITHHELD);

@@ -25,7 +25,7 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
         all.iter().map(|m| format!("{} {}", labelled(m, Label::Cpu), labelled(m, Label::Node))).collect();
     if places.len() > 1 {
         let (figures, places) = (count_noun(all.len(), "result"), count_noun(places.len(), "CPU/node pair"));
-        let says = format!("{figures} from {places}: the chart shows one pair, the record contains all.");
+        let says = format!("{figures} from {places}. The chart shows one pair; the record contains all.");
         block.parts.push(Part::Says(says));
     }
     all.iter().chain(&cycles).for_each(|m| block.shown.add(m));

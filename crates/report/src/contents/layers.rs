@@ -1,4 +1,4 @@
-//! Layers of a machine, and the yield of siblings.
+//! The layers of a machine, and the SMT yield.
 
 use record::diagnosis::{Answer, Claim, Layer, LayerStep, Overhead};
 use record::difference::Verdict;

@@ -63,8 +63,8 @@ fn rows(breakdown: &LossBreakdown, (of_delivered, of_ceiling): (usize, usize), u
         beside: share_of_line_speed(value / whole),
         ..row(Fill::Plain, label, (0.0, value), value, sign, digits)
     };
-    // A loss, with the sign of the change from the row above, and its share, which is printed like the cost of its
-    // finding.
+    // A loss, with the sign of the change from the row above, and the share of speed that is lost. The share is printed
+    // in the same way as the cost in the corresponding finding.
     let loss = |fill, label: &dyn ToString, ends, value: f64, digits| {
         let adds = (value >= 0.0) == (breakdown.better == Better::Lower);
         let beside = units::percent_to(value.abs() / whole, digits);

@@ -21,8 +21,8 @@ pub(crate) fn cache_name(cache: &Cache) -> String {
     format!("L{}{kind}", cache.level)
 }
 
-/// One fact for each kind of cache: `32 MiB × 4, 16 ways, 64 B lines, each shared by 8 CPUs: 0-7 | 8-15 | 2 more`; without ways and lines if only the
-/// sizes are requested.
+/// One fact for each kind of cache: `32 MiB × 4, 16 ways, 64 B lines, each shared by 8 CPUs: 0-7 | 8-15 | 2 more`. Ways
+/// and lines are omitted if only the sizes are requested.
 pub(crate) fn caches(machine: &Machine, whole: bool) -> Vec<Fact> {
     let mut groups: BTreeMap<_, Vec<&Cache>> = BTreeMap::new();
     for cache in &machine.caches {

@@ -52,7 +52,7 @@ pub(crate) fn latency(record: &Record) -> Option<(Heat, Shown)> {
     matrix(record, all, "Load latency, node to node", "ns")
 }
 
-/// Bandwidth, node by node: reading, with the largest number of threads.
+/// Read bandwidth, node by node, with the largest number of threads.
 pub(crate) fn bandwidth(record: &Record) -> Option<(Heat, Shown)> {
     let mut all: Vec<&Measurement> = record.measurements_of(metrics::NUMA_BANDWIDTH).collect();
     let reading = |m: &&Measurement| m.labels.word(Label::Op) == Some("read");

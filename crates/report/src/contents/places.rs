@@ -41,7 +41,10 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
             ("#from", |spell| format!("{:.1} s", spell.from)),
             ("#checks", |spell| spell.looks.to_string()),
             ("on one core", |spell| lists(&spell.state.cores)),
-            ("apart", |spell| spell.state.domains.last().map(|of| lists(of)).unwrap_or_default()),
+            ("apart", |spell| {
+                let last = spell.state.domains.last();
+                last.map(|of| if of.len() > 1 { lists(of) } else { "no".to_owned() }).unwrap_or_default()
+            }),
             ("far from memory", |spell| spell.state.far_from_memory.to_string()),
         ];
         let mut table = Table::with_fields("Over time", None, &fields);
@@ -69,7 +72,7 @@ fn pairs(record: &Record, shape: &Shape) -> Option<String> {
 fn beside_shown(record: &Record, shape: &Shape) -> Table {
     let cpus: CpuList = record.looks.iter().flat_map(|looks| looks.cpus.iter().copied()).collect();
     let mut table =
-        Table::new("Topology: reported by Linux and measured", None, ["", "Linux shows", "measured"]);
+        Table::new("Topology reported by Linux and measured topology", None, ["", "Linux shows", "measured"]);
     let counted = |of: &dyn Fn(&Cpu) -> Option<u32>| {
         let seen = record.machine.cpus.iter().filter(|cpu| cpus.contains(cpu.id));
         seen.filter_map(of).collect::<BTreeSet<u32>>().len()
@@ -95,8 +98,8 @@ fn beside_shown(record: &Record, shape: &Shape) -> Table {
     table
 }
 
-/// A kind of state: the name of its row, the fill, the meaning, and a function that lists the CPUs in this state. The list
-/// is empty if there are none.
+/// A kind of state: the name of its row, the fill, the meaning, and a function that lists the CPUs in this state. The
+/// list is empty if no CPU is in this state.
 type Kind = (&'static str, Fill, &'static str, fn(&ShapeState) -> String);
 
 const KINDS: [Kind; 3] = [
@@ -157,9 +160,6 @@ fn spells<'a>(record: &Record, shape: &'a Shape) -> Vec<Spell<'a>> {
 }
 
 fn lists(of: &[CpuList]) -> String {
-    if of.len() == 1 && of[0].len() > 2 {
-        return "no".to_owned();
-    }
     of.iter().map(CpuList::to_string).collect::<Vec<_>>().join(" | ")
 }
 
@@ -206,13 +206,13 @@ pub(crate) fn brief(shape: &Shape, now: &str) -> String {
 fn says(record: &Record, shape: &Shape) -> String {
     let all = record.looks.iter().flat_map(|looks| &looks.looks).count();
     let lost = all.saturating_sub(shape.looks as usize);
-    let lost = (lost > 0).then(|| format!("Checks that other processes or the hypervisor ended: {lost}."));
+    let lost = (lost > 0).then(|| format!("Checks disturbed by other processes or the hypervisor: {lost}."));
     let looks = count_noun(u64::from(shape.looks), "placement check");
     let changes = count_noun(u64::from(shape.changes), "change");
     let motion = match shape.motion {
         Motion::Pinned => format!("The CPUs did not move in {looks}."),
         Motion::Floating => format!("The CPUs moved: {changes} in {looks}."),
-        // Without a hypervisor, CPUs cannot move; with one, a single different check may be disturbed.
+        // CPUs may not have moved: without a hypervisor, they cannot, and a single check that differs may have been disturbed.
         Motion::Unknown if shape.looks > 3 => format!("Distances between CPUs varied: {changes} in {looks}."),
         Motion::Unknown => format!("{looks}: too few to show whether CPUs move."),
     };
@@ -303,9 +303,9 @@ mod tests {
     fn interrupted_checks_are_counted() {
         let record = record_of(vec![sharing(&[]), None, None]);
         let all = says(&record, record.diagnosis.shape.as_ref().unwrap());
-        assert!(all.contains("ended: 2."), "{all}");
+        assert!(all.contains("hypervisor: 2."), "{all}");
         let record = record_of(vec![sharing(&[])]);
-        assert!(!says(&record, record.diagnosis.shape.as_ref().unwrap()).contains("ended:"));
+        assert!(!says(&record, record.diagnosis.shape.as_ref().unwrap()).contains("hypervisor:"));
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(crate) fn blocks(plan: &Plan) -> Vec<Block> {
     let undo = |command: &String| format!("{command}  # undo");
     let commands =
         plan.advice.iter().flat_map(|one| one.commands.iter().cloned().chain(one.undo.iter().map(undo)));
-    // The command repeats the specified record, because it would otherwise plan for this machine.
+    // The command to paste names the specified record; without it, the plan would be for this machine.
     let of = plan.record.as_ref().map_or(String::new(), |record| format!("{} ", quote_word(record)));
     let paste = plan.snippets.iter().flat_map(|snippet| {
         let is_file = snippet.pieces.iter().any(|piece| piece.lines.len() > 1);

@@ -54,7 +54,7 @@ pub(crate) fn outputs(record: &Record) -> Block {
         ]);
     }
     if import.not_understood.lines > 0 {
-        table.note(&format!("{} of no known tool", count_noun(import.not_understood.lines as usize, "line")));
+        table.note(&format!("{} not recognized", count_noun(import.not_understood.lines as usize, "line")));
     }
     table.note(&hint(import));
     table.finished().into()

@@ -146,7 +146,7 @@ struct Division {
     groups: Vec<(Label, CpuList)>,
 }
 
-/// The machine as a tree of its online CPUs. Divisions that overlap (a node in two packages) are split at the intersection.
+/// The machine as a tree of its online CPUs. Parts that overlap (a node in two packages) are split into parts that do not.
 pub(crate) fn tree(machine: &Machine) -> Part {
     let online: CpuList = machine.cpus.iter().filter(|cpu| cpu.online).map(|cpu| cpu.id).collect();
     let mut divisions = divisions(machine);

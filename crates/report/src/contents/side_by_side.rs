@@ -29,8 +29,8 @@ pub(crate) fn group_by<K: Clone + Eq + Hash, T>(
 /// A row of results: its place, and one result per column.
 pub(crate) type Row<'a, K, const COLUMNS: usize> = (K, [Option<&'a Measurement>; COLUMNS]);
 
-/// Arranges results side by side: one row per place, in the order of the places' first results; `cell` returns the place and column of a
-/// result. If several results belong in one cell, only the first is included; the others are shown in a separate table.
+/// Arranges results side by side, with one row per place, in the order of the places' first results. `cell` returns the place and column of
+/// a result. If several results belong in one cell, only the first is included; the others are shown in a separate table.
 pub(crate) fn side_by_side<'a, K: Clone + Eq + Hash, const COLUMNS: usize>(
     figures: impl IntoIterator<Item = &'a Measurement>,
     mut cell: impl FnMut(&'a Measurement) -> Option<(K, usize)>,
@@ -49,8 +49,8 @@ pub(crate) fn side_by_side<'a, K: Clone + Eq + Hash, const COLUMNS: usize>(
     places.map(row).collect()
 }
 
-/// Adds a row for each place, at most `most` rows in total, with the notes that `remarks` returns for its results; `cells` returns the
-/// contents of the row.
+/// Adds a row for each place, at most `most` rows in total. `remarks` returns the notes on a result, and `cells`
+/// returns the contents of a row.
 pub(crate) fn add_rows<'a, K, const COLUMNS: usize>(
     table: &mut Table,
     rows: Vec<Row<'a, K, COLUMNS>>,
@@ -70,8 +70,8 @@ pub(crate) fn cell(m: Option<&Measurement>) -> String {
     m.map_or(String::new(), value)
 }
 
-/// The worst results of each kind, in their original order: at most `most` in total, but at least one per kind. If results are omitted, a
-/// remark shows how many of them are in the table.
+/// The worst results of each kind, in their original order: at most `most` in total, but at least one per kind. If
+/// results are omitted, a note below the table states how many of them are shown.
 pub(crate) fn worst<'a>(
     table: &mut Table,
     all: Vec<&'a Measurement>,

@@ -35,7 +35,7 @@ pub(crate) fn shares(record: &Record, most: usize) -> Table {
         Some((labelled(m, Label::Cpu), takers.iter().position(|name| *name == taker(m))?))
     });
     rows.retain(|(_, figures)| figures[0].is_some());
-    // The results of omitted CPUs also count as shown, whatever their cause.
+    // The results of CPUs without a row also count as shown, regardless of their cause.
     rows.iter().flat_map(|(_, figures)| figures).flatten().for_each(|m| table.tells(m));
     let firsts = rows.iter().filter_map(|(_, figures)| figures[0]).collect();
     let worst = worst(&mut table, firsts, most, one_kind, Measurement::value);

@@ -167,8 +167,8 @@ pub(crate) fn is_untold(record: &Record, resource: &Resource) -> bool {
     is_withheld(record, resource.delivered, &resource.unit)
 }
 
-/// A resource's result and its reference: `3.1 GHz ±0.2 % of 3.7 GHz`; with the ceilings of a processor family, `3.1 GHz, family 3 – 4.4
-/// GHz`; with the best result measured here, `101 ns ±3.0 %, best here 87 ns`.
+/// A resource's result and its reference, as in `3.1 GHz ±0.2 % of 3.7 GHz`. With the ceilings of a processor family,
+/// this is `3.1 GHz, family 3 – 4.4 GHz`. With the best result measured here, it is `101 ns ±3.0 %, best here 87 ns`.
 pub(crate) fn held_against(record: &Record, resource: &Resource) -> String {
     if is_untold(record, resource) {
         return WITHHELD.to_owned();
@@ -239,7 +239,7 @@ pub(crate) struct Unseen {
     pub remedy: Option<String>,
 }
 
-/// Measurements that are not complete: impossible, then degraded, then skipped; grouped by reason.
+/// Incomplete measurements, grouped by reason: first impossible, then degraded, then skipped measurements.
 pub(crate) fn unseen(record: &Record) -> Vec<Unseen> {
     let of_state = |state: State| {
         let items = record.coverage.iter().filter(move |item| item.state == state);
@@ -271,8 +271,8 @@ pub(crate) fn is_whole(record: &Record) -> bool {
     !is_narrow && OF_A_WHOLE_RUN.iter().all(has)
 }
 
-/// The number of unreliable results in each group that matters to readers: headlines, bandwidths, workloads and layers. If they contain
-/// none, the number refers to all results except points of curves.
+/// The number of unreliable results in each group that matters to readers: headlines, bandwidths, workloads and layers.
+/// If all results in these groups are reliable, the number refers to all results except points of latency curves.
 pub(crate) fn unreliable(record: &Record) -> String {
     let of = |is: &dyn Fn(&Measurement) -> bool| {
         let all = record.measurements.iter().filter(|m| is(m));
@@ -340,7 +340,7 @@ fn noise_facts(record: &Record) -> String {
             format!("other processes {} of {}", units::cpus_in_use(used), units::cpus(cpus))
         }),
         steal.map(|share| format!("steal {} reported", steal_share(share))),
-        before.own_nice.filter(|nice| *nice != 0).map(|nice| format!("own nice value {nice}")),
+        before.own_nice.filter(|nice| *nice != 0).map(|nice| format!("linespeed's nice value {nice}")),
         before.own_policy.clone().filter(|policy| policy != "other").map(|policy| format!("policy {policy}")),
     ])
 }

@@ -65,7 +65,7 @@ pub(crate) fn ended(watch: &Watch) -> Option<Text> {
     }
 }
 
-/// The time of day this many seconds after the record's start, UTC; with the date if the recording spans several days.
+/// The time of day (UTC) `at` seconds after the record's start, with the date if the recording spans several days.
 fn clock(record: &Record, watch: &Watch, at: f64) -> String {
     let time = |at: f64| date::later(&record.started, at);
     let (Some(then), Some(first), Some(last)) = (time(at), time(0.0), time(end(watch))) else {
@@ -367,8 +367,8 @@ fn who(watch: &Watch) -> Table {
     }
     if !table.is_empty() {
         table.note(
-            "CPU %: share of one CPU over the whole recording, counting only intervals in which the process \
-             was among the busiest",
+            "CPU %: average share of one CPU over the whole recording. CPU time is counted only in intervals in \
+             which the process or thread was among the busiest",
         );
     }
     table

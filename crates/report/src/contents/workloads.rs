@@ -28,7 +28,7 @@ const KEYS: [&str; 9] =
 /// The columns of results.
 const CELLS: usize = 6;
 
-/// The column of a measurement; `None` if it does not describe an entire workload.
+/// The column in which a measurement belongs; `None` if the measurement does not describe an entire workload.
 fn cell(m: &Measurement) -> Option<usize> {
     if m.labels.0.keys().any(|name| !KEYS.contains(&name.as_str())) {
         return None;
@@ -44,7 +44,8 @@ fn cell(m: &Measurement) -> Option<usize> {
     }
 }
 
-/// The keys that distinguish rows of a workload, in sort order: threads (none if not a number), block size in bytes, placement, setting, threads in words.
+/// The keys that distinguish rows of a workload, in sort order: number of threads, block size in bytes, placement, setting, and the label
+/// `threads` if it is a word instead of a number.
 type Variant = (Option<u64>, Option<u64>, String, String, String);
 
 fn variant(m: &Measurement) -> Variant {
@@ -66,8 +67,8 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// Moves times to a separate row if they are from a different run than the throughput. Within one run, the time of a pass is the
-    /// inverse of the rate.
+    /// Moves times to a separate row if they are from a different run than the throughput. Within one run, the time of
+    /// a pass is the inverse of the throughput.
     fn split_time(&mut self) -> Option<Self> {
         let (throughput, time) = (self.cells[0]?, self.cells[1]?);
         let of_passes = throughput.detail.get(detail::WORK)? == time.detail.get(detail::WORK)?;
@@ -202,7 +203,7 @@ fn yields(record: &Record) -> Table {
         record.measurements_of(metrics::SMT_YIELD).filter(|m| m.summary.n > 0).collect();
     let mut table = generic("SMT yield", &all, MOST);
     if !table.is_empty() {
-        table.note("1×: a second thread on the core adds nothing; 2×: it adds as much as a second core");
+        table.note("1× means that a second thread adds nothing, 2× that it adds as much as a second core");
     }
     table
 }

@@ -224,8 +224,8 @@ pub(super) fn conditions(record: &Record) -> Block {
 
 /// Every measurement, in one table per metric.
 pub(super) fn all(record: &Record) -> Section {
-    // All results are listed, except most pairs of CPUs: 256 CPUs form 65,000 pairs, which the matrix already shows and which would make
-    // the page too large for an email.
+    // All results are listed, except for most pairs of CPUs. 256 CPUs form 65,000 pairs, which the matrix already shows
+    // and which would make the page too large for an email.
     let most = |metric| if metrics::CORE_TO_CORE_LATENCY == metric { 1024 } else { usize::MAX };
     let inside = html! {
         @for metric in metrics_of(record) {
@@ -261,7 +261,7 @@ static ENTRIES: LazyLock<Glossary> = LazyLock::new(|| {
     Glossary::new([rules, Group::inventory(), Group::metrics(), Group::words()])
 });
 
-/// The explanation of a rule: its own entry, otherwise the entry of the metric with its name.
+/// The explanation of a rule: its own entry, otherwise the entry of the metric with the same name as the rule.
 fn rule_entry(rule: &str) -> Option<&'static Term> {
     ENTRIES.find(rule).or_else(|| ENTRIES.find(&rule.replace('-', ".")))
 }
@@ -271,7 +271,8 @@ pub(super) fn rule_link(rule: &str, words: &str) -> Markup {
     html! { @if rule_entry(rule).is_some() { (link(&rule_id(rule), words)) } @else { (words) } }
 }
 
-/// Explanations of each rule with a finding and of each metric of this record. A link expands its entry.
+/// Explanations of each rule with a finding and of each metric of this record. An explanation expands when a link to it is
+/// followed.
 pub(super) fn glossary(record: &Record, figures: &Figures) -> Section {
     let mut seen = BTreeSet::new();
     let findings = record.diagnosis.findings.iter();

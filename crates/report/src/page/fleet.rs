@@ -65,7 +65,7 @@ fn class_section(number: usize, class: &Class) -> Markup {
         @if let Some(note) = &class.note { p { (prose(note)) } }
         p class="quiet" {
             "Speed difference from the median of " (count_noun(class.machines, "machine")) " in percent; marked machines are slow. Click a column heading to sort. "
-            @if rows.len() > shown.len() { "Shown: the " (shown.len()) " farthest from the median; --csv lists all. " }
+            @if rows.len() > shown.len() { "Only " (shown.len()) " machines are shown (first the slow ones, then those farthest from the median); --csv lists all. " }
         }
         (table(number, class, &columns, shown))
         div class="flow" {

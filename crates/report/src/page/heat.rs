@@ -34,8 +34,8 @@ pub(super) fn draw(heat: &Heat) -> Markup {
     }
 }
 
-/// The names of columns and rows, and the cells. If `written` is set, they include the values and all names, not just
-/// the names of groups.
+/// The names of columns and rows, and the cells. If `written` is set, the cells show their values, and all rows and
+/// columns are named, not just their groups.
 fn cells(heat: &Heat, written: bool) -> Markup {
     let (across, down) = (groups(&heat.columns), groups(&heat.rows));
     let leading = usize::from(down.len() > 1) + usize::from(written);

@@ -23,7 +23,7 @@ const STYLE: &str = include_str!("style.css");
 /// Sorts a table by the clicked column heading. Pages also work without this script.
 const SCRIPT: &str = include_str!("sort.js");
 
-/// Regardless of the strings from the machine, nothing may be loaded, and only the script with this SHA-256 may run.
+/// Whatever strings the record contains, the page may load nothing, and may run only the script with this SHA-256.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; \
                       script-src 'sha256-T3mVxBJylcKBl8tVKPsit5vG2SUHLQW3XBHde306puU='";
 
@@ -57,7 +57,7 @@ pub fn of_record(record: &Record, answers: &[JudgedClaim], shown_by: Option<&str
     let (asked, others): (Vec<_>, Vec<_>) =
         figures.sections(record).into_iter().partition(|(asked, _)| *asked);
     sections.extend(asked.into_iter().map(|(_, section)| section));
-    // The section of findings is empty for a recording or a command without findings, because these have their own verdicts.
+    // A recording or a command has its own verdict, so its section of findings is empty if there are no findings.
     let has_verdict = record.watch.is_some() || record.diagnosis.bound.is_some();
     let findings = match has_verdict && record.diagnosis.findings.is_empty() {
         true => section("findings", "", html! {}),
@@ -88,7 +88,7 @@ pub fn of_record(record: &Record, answers: &[JudgedClaim], shown_by: Option<&str
     page((&head.0, &head.1), &record.tool, &summary::header(record), &sections)
 }
 
-/// A comparison as a page; `records`: the compared records, in the same order.
+/// A comparison as a page. `records` are the compared records, in the order of the comparison.
 pub fn comparison<'a>(comparison: &Comparison, records: impl Iterator<Item = &'a Record>) -> String {
     page(
         ("linespeed compare", &contents::compare::title(comparison)),
@@ -98,7 +98,7 @@ pub fn comparison<'a>(comparison: &Comparison, records: impl Iterator<Item = &'a
     )
 }
 
-/// The command whose page has sortable tables.
+/// The only command whose page has sortable tables.
 const FLEET: &str = "linespeed fleet";
 
 /// A fleet as a page.

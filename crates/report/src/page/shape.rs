@@ -8,7 +8,7 @@ use crate::contents::placement;
 use crate::contents::shape::{Kind, Part, tree, without_cpus};
 use record::phrase::count_noun;
 
-/// Above this many CPUs, similar parts inside the caches share one box, because there would be too many boxes.
+/// Above this many CPUs, similar parts inside the caches share one box, because there would otherwise be too many boxes.
 const WIDE: usize = 256;
 /// Maximum number of listed members of such a box.
 const MEMBERS: usize = 16;

@@ -29,7 +29,7 @@ const PLACES: usize = 3;
 
 /// The lines below the verdict: the machine, the command, and the time.
 pub(super) fn header(record: &Record) -> Markup {
-    // Imported results do not require a warning, so their banner is not highlighted.
+    // The banner of imported results is not a warning, so it is not highlighted.
     let banner = if record.import.is_some() { "banner quiet" } else { "banner" };
     // The command line, approximately as the user typed it.
     let command = record.command.iter().map(|word| quote_word(word)).collect::<Vec<_>>().join(" ");
@@ -55,7 +55,7 @@ pub(super) fn resources(record: &Record, figures: &Figures) -> Section {
                     @if resources.iter().any(|resource| resource.typical.is_some()) {
                         li { span class="key typical" {} " typical" }
                     }
-                    li { span class="key tick" {} " ceiling, or best here" }
+                    li { span class="key tick" {} " ceiling, or best result here" }
                     li { span class="key dot f0" {} " measured" }
                     @if resources.iter().any(|resource| compared(resource).is_some()) {
                         li { span class="key dot ring f0" {} " measured with the method of the typical results" }
@@ -71,12 +71,12 @@ pub(super) fn resources(record: &Record, figures: &Figures) -> Section {
     section("line-speed", "Distance from line speed", inside)
 }
 
-/// The result measured with the method of the published results, if it is a different result.
+/// The result under the same conditions as the published results, if it differs from the delivered result.
 fn compared(resource: &Resource) -> Option<f64> {
     resource.typical.as_ref().and_then(|typical| typical.compared)
 }
 
-/// A resource on its own scale, which extends from 0 to beyond the maximum, and the labels below it.
+/// A resource on its own scale, which extends from 0 to beyond the maximum, and the labels below the scale.
 fn bullet(record: &Record, resource: &Resource, fill: Fill) -> (Bar, Vec<(f64, String)>) {
     let unit = resource.unit.as_str();
     let typical = resource.typical.as_ref().map(|typical| (typical.low, typical.high));
@@ -91,7 +91,7 @@ fn bullet(record: &Record, resource: &Resource, fill: Fill) -> (Bar, Vec<(f64, S
         Piece::new(at(low), at(high), Fill::Typical, says)
     }));
     pieces.extend(best.into_iter().flatten().map(|best| {
-        Piece::at(at(best), Form::Tick, Fill::Same, format!("ceiling, or best here: {}", figure(best)))
+        Piece::at(at(best), Form::Tick, Fill::Same, format!("ceiling, or best result here: {}", figure(best)))
     }));
     pieces.extend(compared(resource).map(|value| {
         let says = format!("measured with the method of the typical results: {}", figure(value));
@@ -186,7 +186,7 @@ fn found(
     shown_by: Option<&str>,
 ) -> Markup {
     let severity = finding.severity.to_string();
-    // An unresolved loss is never colored; a loss of unknown size has the severity of its rule.
+    // An unresolved loss is never colored; a loss of unknown size has the color of its rule's severity.
     let is_known = finding::resolved(&finding.loss) || matches!(finding.loss, Verdict::NotMeasurable { .. });
     let class = if is_known { format!("badge {severity}") } else { "badge".to_owned() };
     let mut places: Vec<(&str, &str)> =

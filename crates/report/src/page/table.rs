@@ -26,8 +26,8 @@ pub(super) fn letters(table: &Table) -> usize {
     table.columns.iter().enumerate().map(|(at, of)| column(at, &of.head)).sum()
 }
 
-/// A table in its own box, which scrolls if the table is wider than the page. `set_off`: the class of rows with a gain or a
-/// loss; if it is empty, these rows have the class `better` or `worse`.
+/// A table in its own box, which scrolls if the table is wider than the page. `set_off` is the class of rows with a
+/// gain or a loss. If it is empty, these rows have the class `better` or `worse`.
 pub(super) fn table(table: &Table, set_off: &str) -> Markup {
     html! {
         @if letters(table) > PHONE { (hint()) }

@@ -7,7 +7,8 @@ use record::{Ended, Label, Measurement, Record, date};
 
 use super::Exposition;
 
-/// Metrics that get another name, because their own name would contain a unit twice, or a suffix that Prometheus reserves for other types.
+/// Metrics that are renamed because their original names would contain a unit twice, or a suffix that Prometheus reserves for other metric
+/// types.
 const RENAMED: [(Metric, &str); 4] = [
     (metrics::CORE_IPC, "core_instructions_per_cycle"),
     (metrics::COUNTER_COUNT, "counter_events"),
@@ -15,10 +16,10 @@ const RENAMED: [(Metric, &str); 4] = [
     (metrics::STREAM_NS_PER_ELEMENT, "stream_seconds_per_element"),
 ];
 
-/// Labels whose values are measured: with them, every run would create new series.
+/// Labels with measured values. Results with such a label are omitted, because every run would create new time series.
 const MEASURED: [Label; 2] = [Label::Bandwidth, Label::ShareOfPeak];
 
-/// A unit as a name suffix, and the divisor that converts values from the record's unit.
+/// The name suffix for a unit, and the divisor that converts values from the record's unit to the base unit.
 fn base_unit(unit: &str) -> (&str, f64) {
     match unit {
         "Hz" => ("_hertz", 1.0),
@@ -33,7 +34,7 @@ fn base_unit(unit: &str) -> (&str, f64) {
     }
 }
 
-/// The name of a metric, with `part` and the base unit at its end, and the divisor for its results.
+/// The Prometheus name of a metric, which ends with `part` and the base unit, and the divisor for the metric's results.
 fn name(metric: &Definition, part: &str) -> (String, f64) {
     let (unit, divisor) = base_unit(metric.unit);
     let renamed = RENAMED.iter().find(|(name, _)| *name == metric.name);
@@ -44,8 +45,8 @@ fn name(metric: &Definition, part: &str) -> (String, f64) {
     (name, divisor)
 }
 
-/// A record with its diagnosis. Unreliable results are omitted, but counted. Results for single pairs of nodes or cores, and results at a
-/// measured load, are also omitted.
+/// A record with its diagnosis. Unreliable results are counted, but their values are omitted. Results for single pairs of nodes or cores,
+/// and results at a measured load, are also omitted.
 pub fn record(record: &Record) -> String {
     let mut text = Exposition::default();
     about(&mut text, record);

@@ -78,10 +78,10 @@ pub(super) fn foot(screen: &mut Screen, record: &Record, shown_by: Option<&str>)
     more(screen, record, shown_by, shown);
 }
 
-/// A pointer to the rest: the record or, if none was saved, the same run with `--all`; `shown` is the number of findings
+/// The line that points to the rest: `linespeed show` for a saved record, otherwise the option `--all`. `shown` is the number of findings
 /// shown.
 pub(super) fn more(screen: &mut Screen, record: &Record, shown_by: Option<&str>, shown: usize) {
-    // The pointer is omitted in Markdown, because readers of a posted report do not have this file.
+    // The pointer is omitted in Markdown, because readers of a posted report do not have the record's file.
     if !screen.is_terminal() {
         return;
     }
@@ -100,7 +100,8 @@ pub(super) fn more(screen: &mut Screen, record: &Record, shown_by: Option<&str>,
     screen.more(&longest(lines.into_iter(), |line| width("More: ") + width(line) <= screen.width()));
 }
 
-/// Missing measurements with their reasons, in at most `most` lines; if some do not fit, their number and the command that shows them.
+/// Missing measurements with their reasons, in at most `most` lines. If some do not fit, the last line ends with the number of omitted
+/// measurements and the command `all`, which shows them.
 pub(super) fn unseen_why(screen: &mut Screen, lost: &[(String, String)], all: Option<&str>, most: usize) {
     if lost.is_empty() {
         return;
@@ -168,7 +169,7 @@ pub(super) fn headlines(screen: &mut Screen, record: &Record, shows_beside: bool
         };
         let at = names + shares + 6;
         let [long, short] = [true, false].map(|all| summary::typical(resource, all));
-        // The line from its longest to its shortest form; the first one that fits is shown.
+        // The forms of the line, from longest to shortest; the first one that fits is shown.
         let lines = [
             line(&figures, [place.clone(), long.clone(), beside.clone()]),
             line(&figures, [place.clone(), short.clone(), beside.clone()]),
@@ -180,7 +181,7 @@ pub(super) fn headlines(screen: &mut Screen, record: &Record, shows_beside: bool
         let fits = |line: &&String| at + width(line) <= screen.width();
         let (number, shown) = lines.iter().enumerate().find(|(_, line)| fits(line)).unwrap_or((6, &figures));
         screen.line(&[name, share, Span::new(Tone::Warning, of_share), Span::plain(shown)]);
-        // A result that depends on CPU placement is always shown with its values by placement.
+        // A result that depends on CPU placement is always shown with its value for each placement.
         let code = resource.beside.as_ref().and_then(Text::code);
         let is_needed = shows_beside || code.is_some_and(|code| code.starts_with("noise-by"));
         if let Some(beside) = beside.filter(|_| is_needed && number > 1) {
@@ -421,6 +422,6 @@ mod tests {
         let mut record = Record::new("0.1.0", String::new(), Vec::new());
         assert!(answer(&record, 80).contains("Nothing was measured"));
         record.conditions.before.own_nice = Some(15);
-        assert!(answer(&record, 80).contains("own nice value 15"));
+        assert!(answer(&record, 80).contains("linespeed's nice value 15"));
     }
 }

@@ -12,7 +12,8 @@ use crate::contents::{listed, places, scaling};
 use crate::paint::Tone;
 use crate::table::Table;
 
-/// Number of lines below the tables of layers: omitted rows, noise, machine, run, missing measurements, and a pointer to the rest.
+/// Number of lines below the tables of the overhead answer: omitted rows, noise, machine, run, missing measurements, and a pointer to the
+/// rest.
 const OVERHEAD_FOOT: usize = 5 + NOISE + MACHINE;
 /// Minimum number of lines for the layers: the heading and two rows.
 const LEAST_LAYERS: usize = 3;
@@ -43,7 +44,7 @@ pub fn scale_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: O
     answer::foot(screen, record, shown_by);
 }
 
-/// The overhead of each layer: the layers, the cost of each step between them, and the verdicts on published conclusions.
+/// The answer of `overhead`: the layers, the cost of each step from one layer to another, and the verdicts on published conclusions.
 pub fn overhead_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Option<&str>) {
     report::above_answer(screen, record, all, shown_by);
     answer::begin(screen, record);
@@ -91,7 +92,7 @@ pub fn overhead_answer(screen: &mut Screen, record: &Record, all: bool, shown_by
 
 /// The faster record, the size of the difference, and the reasons.
 pub fn comparison_answer(screen: &mut Screen, c: &Comparison, all: bool) {
-    // For recordings, the tables are short, and they are the answer.
+    // For recordings, the tables are short enough to be part of the answer.
     if is_of_watches(c) {
         compare::answer(screen, c);
         return compare::blocks(screen, c);

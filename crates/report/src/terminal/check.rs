@@ -1,4 +1,4 @@
-//! The output of `linespeed check`: one line with the differences, and on request every check.
+//! The output of `linespeed check`: one line with the differences and, on request, every check.
 
 use record::check::{Check, FactOff, Figure, Outcome};
 use record::units;
@@ -51,7 +51,7 @@ fn good(check: &Check, baseline: &str, unseen: String) -> String {
             let used = units::significant(busy.by_others);
             format!("other processes used {used} of {} CPUs", busy.cpus)
         }
-        // Matching facts show nothing about the machine's speed.
+        // That the facts match does not show how fast the machine is.
         None if all == 0 => "speed not tested".to_owned(),
         None if known < all => format!("{} of {all} results too noisy", all - known),
         None => String::new(),
@@ -68,7 +68,7 @@ fn good(check: &Check, baseline: &str, unseen: String) -> String {
     longest(lines.into_iter(), |line| width(line) <= WIDEST)
 }
 
-/// The facts that could not be read here: the first one, and the number of the others.
+/// The facts that could not be read here: the name of the first one, and the number of the remaining ones.
 fn unseen(check: &Check) -> String {
     match check.not_seen.as_slice() {
         [] => String::new(),
@@ -83,7 +83,8 @@ fn count_facts(count: usize) -> String {
     record::phrase::count_noun(count, "fact")
 }
 
-/// The first of these beginnings that leaves room for at least one entry, then as many entries as fit, and the number of the others.
+/// The first of these beginnings that leaves room for at least one entry, followed by as many entries as fit and the number of omitted
+/// entries.
 fn listed(begins: &[String], all: Vec<String>, unseen: &str) -> String {
     let ending = |left: usize| match (left, unseen) {
         (0, "") => String::new(),
@@ -129,8 +130,8 @@ fn in_a_sentence(text: &str) -> String {
     }
 }
 
-/// The line, followed by the command that drains the node, if requested. With `all`, these are followed by every fact that differs or could
-/// not be read, and by every result.
+/// The line and, if requested, the command that drains the node. If `all` is set, every result and every fact that differs or could not be
+/// read are printed below.
 pub fn check(screen: &mut Screen, check: &Check, baseline: &str, drain: Option<&str>, all: bool) {
     let line = check_line(check, baseline);
     // With `all`, everything is printed below the line, so the hint is removed.
@@ -154,7 +155,7 @@ const FACTS: [Field<FactOff>; 3] = [
 /// Facts that agree with the baseline.
 const AGREE: [Field<FactOff>; 2] = [FACTS[0], ("here and in the baseline", FACTS[1].1)];
 
-/// The columns of results; the flag shows whether the results cannot be judged because of other processes.
+/// The columns of the table of results. The flag in each item shows that results cannot be judged, because other processes used the CPUs.
 fn figure_fields<'a>() -> [Field<(&'a Figure, bool)>; 6] {
     [
         ("result", |(figure, _)| figure.what.to_string()),

@@ -9,7 +9,7 @@ use crate::text::{clean, width, wrap};
 pub(super) const GAP: usize = 2;
 /// Minimum width of a text column; below it, the table is written row by row.
 pub(super) const LEAST_COLUMN: usize = 12;
-/// Maximum number of lines per row for the text of an optional column; if it needs more, the column is omitted.
+/// Maximum number of lines per row for the text of an optional column; if the text needs more, the column is omitted.
 const MOST_LINES: usize = 2;
 
 /// How the headings of a table are laid out.

@@ -19,7 +19,7 @@ pub fn gate(screen: &mut Screen, gate: &Gate, names: Option<&dyn Fn(usize) -> St
     screen.blank();
 }
 
-/// The faster record, the size of the difference and the reasons, and the compared records.
+/// The faster record, the size of the difference, its causes, and the compared records.
 pub(super) fn answer(screen: &mut Screen, c: &Comparison) {
     screen.paragraph(&[], Tone::Strong, compare::title(c));
     for says in &c.answer {

@@ -33,7 +33,7 @@ pub(super) fn write(screen: &mut Screen, record: &Record, room: usize, shown_by:
     (1..).zip(findings).take(MOST).take_while(is_shown).count()
 }
 
-/// The findings that an inventory shows, and the number of the others.
+/// The findings that fit into an inventory, and the number of omitted findings.
 pub(super) fn write_and_count(screen: &mut Screen, record: &Record) {
     let hidden = record.diagnosis.findings.len() - write(screen, record, FINDINGS, None);
     if hidden > 0 {
@@ -69,7 +69,7 @@ fn write_one(screen: &mut Screen, finding: &Finding, number: usize, shown_by: Op
         None => finding.remedy.iter().find_map(|remedy| remedy.command.clone()).into_iter().collect(),
     };
     let command = commands.iter().map(|one| format!("$ {}", screen.typed(one))).find(|line| fits(line));
-    // A first remedy without words is a command, which is shown however long it is.
+    // A first remedy that has no text is a command, which is shown regardless of its length.
     let advice = finding.remedy.first().and_then(|remedy| remedy.text.as_ref());
     match (command, advice, commands.last()) {
         (Some(command), ..) => screen.hanging("   ", "     ", command),

@@ -12,7 +12,7 @@ const BESIDE: usize = 72;
 /// Columns of a sparkline.
 const SPARK: (usize, usize) = (8, 60);
 
-/// The results over time, the changes, and what was omitted.
+/// The results over time, the changes, and notes.
 pub fn history(screen: &mut Screen, of: &History, all: bool) {
     screen.begin_answer(all);
     screen.paragraph(&[], Tone::Strong, history::title(of));

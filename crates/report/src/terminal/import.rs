@@ -29,8 +29,8 @@ impl Kept {
 }
 
 /// The imported data on one screen: the machines, the recognized output, the first results, and the locations of the records. With `all`,
-/// every result and every line, including unrecognized ones, is shown above it; otherwise, the caller shows the number of unrecognized
-/// lines.
+/// every result and every line, including unrecognized lines, is shown above this screen. Otherwise, the caller shows the number of
+/// unrecognized lines.
 pub fn import(screen: &mut Screen, records: &[Record], kept: &[Kept], all: bool) {
     if all {
         write_all(screen, records);
@@ -82,7 +82,7 @@ fn write_one(screen: &mut Screen, record: &Record, all: bool) {
         screen.blank();
         findings::write_and_count(screen, record);
     };
-    // Findings are never truncated; the parts above use the remaining lines.
+    // Findings are never truncated; the parts above them use the remaining lines.
     let before = screen.lines();
     findings(screen);
     let below = 2 * amiss.iter().filter(|none| !**none).count() + ENDING + screen.lines() - before;
@@ -107,16 +107,16 @@ fn write_one(screen: &mut Screen, record: &Record, all: bool) {
     let withheld = import.withheld.first().map(kept_as_text);
     let two_ways = import.contradictions.first().map(contradiction);
     for (title, count, first) in [
-        ("Implausible, kept as text only", import.withheld.len(), withheld),
+        ("Implausible values, kept only as text", import.withheld.len(), withheld),
         ("Contradictions", import.contradictions.len(), two_ways),
     ] {
         if let Some(says) = first {
-            screen.hanging("", "  ", format!("{title}: {count}; the first: {says}"));
+            screen.hanging("", "  ", format!("{title} ({count}). The first: {says}"));
         }
     }
 }
 
-/// For several machines: the description of each, the recognized output, and the location of its record.
+/// Several machines: for each, its description, the recognized output, and the location of its record.
 fn write_several(screen: &mut Screen, records: &[Record], kept: &[Kept]) {
     for (record, kept) in records.iter().zip(kept).take(ROWS) {
         let Some(import) = &record.import else { continue };
@@ -145,9 +145,9 @@ fn write_all(screen: &mut Screen, records: &[Record]) {
             inventory::inventory(screen, record);
         }
         let withheld = import.withheld.iter().map(kept_as_text);
-        report::block(screen, &Block::items("Kept as text only", withheld), false);
+        report::block(screen, &Block::items("Kept only as text", withheld), false);
     }
-    // Every record from a text contains the text's unrecognized lines.
+    // Every record made from a text contains the unrecognized lines of the entire text.
     if let Some(import) = records.last().and_then(|record| record.import.as_ref()) {
         let lines = &import.not_understood;
         let title = format!("Not recognized: {}", count_noun(lines.lines, "line"));

@@ -28,7 +28,8 @@ pub(super) fn write_essentials(screen: &mut Screen, record: &Record, room: usize
     screen.clipped(room, |screen| screen.facts(&facts.facts, "", 0, room));
 }
 
-/// The machine on one screen, findings first; if `all` is set, every fact is above it. `more`: the command that shows the rest.
+/// The machine on one screen, findings first. If `all` is set, every fact is shown above this screen. `more` is the command that shows the
+/// rest.
 pub fn inventory_answer(screen: &mut Screen, record: &Record, all: bool, more: Option<&str>) {
     if all {
         inventory(screen, record);

@@ -21,7 +21,7 @@ const ROWS: [Field<Row>; 5] = [
     ("stands", stands),
 ];
 
-/// The column of percentiles among other records, if there are any.
+/// The column with each result's percentile among other records, if such records were given.
 const AMONG: Field<Row> =
     ("#percentile", |row| row.percentile.map_or("-".to_owned(), |share| format!("{:.0}", share * 100.0)));
 
@@ -55,7 +55,7 @@ fn answer(like: &Like) -> String {
     let outside: Vec<&Row> = stand(Position::Low).chain(stand(Position::High)).collect();
     let judged = outside.len() + stand(Position::Normal).count();
     if let Some(disturbed) = &like.disturbed {
-        return format!("not judged: {disturbed} during this run; measure again");
+        return format!("not judged, because {disturbed} during this run. Measure again");
     }
     if judged == 0 {
         return "no published results for comparison".to_owned();
@@ -70,7 +70,7 @@ pub fn like(screen: &mut Screen, like: &Like) {
     let of = like
         .design
         .clone()
-        .unwrap_or_else(|| "unknown machine: no published results for its processor".to_owned());
+        .unwrap_or_else(|| "unknown machine (no published results for its processor)".to_owned());
     let guest = if like.guest { ", as a guest" } else { "" };
     screen.paragraph(&[], Tone::Strong, format!("{of}{guest}: {}.", answer(like)));
     if let Some(others) = like.among {
@@ -78,7 +78,7 @@ pub fn like(screen: &mut Screen, like: &Like) {
     }
     let mut fields = ROWS.to_vec();
     fields.extend(like.among.map(|_| AMONG));
-    // A position that the answer states for all results is not repeated in each row.
+    // If the answer states one position for all results, the column with the position is omitted.
     fields.retain(|field| field.0 != "stands" || like.disturbed.is_none());
     let mut table = Table::with_fields("", None, &fields);
     like.figures.iter().for_each(|row| table.item(&fields, row));
@@ -100,11 +100,11 @@ pub fn passport_line(passport: &Passport, baseline: &str) -> String {
     let of = passport.design.as_ref().map(|design| format!("{design}, ")).unwrap_or_default();
     let (low, high) = passport.interval.unwrap_or_default();
     let ratio = passport.clock_ratio.unwrap_or_default();
-    let clock = format!("clock ratio {ratio:.3} [{low:.3}, {high:.3}] to {baseline}");
+    let clock = format!("clock ratio to {baseline} {ratio:.3} [{low:.3}, {high:.3}]");
     match passport.outcome {
         Comparable::Comparable => format!("comparable: {of}{clock}"),
         Comparable::Convertible => {
-            format!("convertible: {of}{clock}; multiply CPU-bound times by {ratio:.3}")
+            format!("convertible: {of}{clock}. Multiply CPU-bound times by {ratio:.3}")
         }
         Comparable::No => {
             let reasons: Vec<String> = passport.reasons.iter().map(ToString::to_string).collect();

@@ -44,7 +44,7 @@ impl Listed {
     }
 }
 
-/// The name and the first sentence of every entry, by group: `linespeed explain` without a name.
+/// `linespeed explain` without a name: the name and the first sentence of every entry, by group.
 pub fn glossary(screen: &mut Screen, words: &[Term]) {
     if !screen.is_terminal() {
         let mut table = Table::new("", None, ["name", "group", "what"]);
@@ -60,8 +60,8 @@ pub fn glossary(screen: &mut Screen, words: &[Term]) {
     }
 }
 
-/// `linespeed reference`: each machine's name and description. Machines without results comparable with a default run are listed, with the
-/// reason, only with `all`.
+/// `linespeed reference`: each machine's name and description. Machines that have no result comparable with a default run are listed only
+/// if `all` is set, with the reason.
 pub fn references(screen: &mut Screen, machines: &[(&str, &str, Option<&str>)], all: bool) {
     let shown = || machines.iter().filter(|(.., apart)| all || apart.is_none());
     let tell = |(name, title, apart): &(&str, &str, Option<&str>)| {

@@ -20,7 +20,7 @@ pub use tables::LastLook;
 
 /// Below this width, the verdict also uses some of the lines otherwise used for processes, and tables have fewer columns.
 const NARROW: usize = 64;
-/// The number of lines that the verdict takes from the processes below that width.
+/// Number of lines that the verdict uses instead of the processes if the screen is narrower than that.
 const FEWER: usize = 3;
 
 /// The command that lists everything that cannot be observed.
@@ -39,7 +39,7 @@ pub struct Live<'a> {
     pub look: &'a LastLook,
     /// The verdict; `None` if the kernel reports too little.
     pub bound: Option<&'a Bound>,
-    /// The machine's own earlier results, with which the verdict compares.
+    /// The machine's earlier results, with which the verdict compares the interval.
     pub reference: &'a Reference,
     /// The coverage: available and missing sources.
     pub coverage: &'a [Coverage],
@@ -57,7 +57,7 @@ pub fn live_head(machine: &Machine, service: &str) -> String {
     words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
-/// The screen of one interval. The number of lines is the same for every interval of a machine.
+/// The screen of one interval. On one machine, the number of lines is the same in every interval.
 pub fn live(screen: &mut Screen, live: &Live) {
     let interval = live.interval;
     let slept = interval
@@ -65,7 +65,7 @@ pub fn live(screen: &mut Screen, live: &Live) {
         .map(|seconds| format!(", and suspended for {}", units::figure_to(seconds, "s", 2)));
     screen.line(&[Span::quiet(format!("{}{}", live.head, slept.unwrap_or_default()))]);
     let above = screen.lines();
-    // Counters and sensors need one line each, which reduces the room for the sentence and the processes.
+    // Counters and sensors use one line each, which leaves less room for the sentence and the processes.
     let counted = interval.cores.is_some() || interval.sampled.is_some() || interval.service.is_some();
     let lines = usize::from(counted) + usize::from(!interval.sensors.is_empty());
     let fewer = if screen.width() < NARROW { FEWER } else { 0 };
@@ -121,7 +121,7 @@ pub fn live(screen: &mut Screen, live: &Live) {
     let unseen = live.coverage.iter().filter(|one| one.state != State::Measured);
     let unseen: Vec<(String, String)> = unseen.map(|one| (one.what.clone(), one.why())).collect();
     if shows_way {
-        screen.uncut("More: linespeed live --once --json; to record a session: linespeed live -o FILE");
+        screen.uncut("More: linespeed live --once --json, or linespeed live -o FILE for a recording");
     }
     answer::unseen_why(screen, &unseen, Some(ALL_UNSEEN), 2);
 }

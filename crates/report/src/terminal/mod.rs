@@ -84,12 +84,14 @@ pub fn safe(text: &str) -> String {
     crate::text::clean_page(text)
 }
 
-/// Maximum number of kinds of results (clock, latency, bandwidth…) for which the tables of a run that ended early are shown; more kinds
+/// If a run ended early, its tables are shown only if its results are of at most this many kinds (clock, latency, bandwidth…). More kinds
 /// would fill several screens.
 const MOST_KINDS: usize = 3;
 
-/// The answer of a run on one screen of at most 21 lines. If `all` is set, every table is above it; if only a few metrics were measured,
-/// their tables are. `shown_by`: the name that `linespeed show` accepts for this record, if it was saved.
+/// The answer of a run on one screen of at most 21 lines. If `all` is set, every table is shown above the answer. Otherwise, if the
+/// run made only some of the default measurements, their tables are shown above the answer, unless the run ended early with results of
+/// many kinds. `shown_by`: the name that `linespeed show` accepts for this record, if it was
+/// saved.
 pub fn answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Option<&str>) {
     let kinds: BTreeSet<_> = record.measurements.iter().map(|m| m.metric.family()).collect();
     if all {
@@ -101,8 +103,8 @@ pub fn answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Option<
     answer::write(screen, record, shown_by);
 }
 
-/// Shows a saved record in the same form as the `scale`, `overhead` or `stat` run that made it; if it has no results, the inventory
-/// replaces the answer.
+/// Shows a saved record in the same form as the `scale`, `overhead` or `stat` run that made the record. If the record has no
+/// results, the inventory replaces the answer.
 pub fn record(screen: &mut Screen, record: &Record, all: bool, shown_by: &str) {
     let measured = record.import.is_none();
     match (Kind::of(record), &record.watch) {

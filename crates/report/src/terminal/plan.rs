@@ -27,7 +27,7 @@ pub fn plan(screen: &mut Screen, plan: &Plan, all: bool) {
     for one in blocks.iter().take(3) {
         screen.clipped(ITEMS, |screen| block(screen, one, false));
     }
-    screen.more("--all (settings, cautions); lines to paste: --as numactl, docker");
+    screen.more("--all (settings, cautions), --as numactl, --as docker (lines to paste)");
 }
 
 /// Only the lines for one tool, ready for a file or a shell; `None` if the plan has none.

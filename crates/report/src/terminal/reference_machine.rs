@@ -15,8 +15,8 @@ use crate::text::{pad_right, width};
 /// Maximum number of metrics whose results are summarized.
 const METRICS: usize = 5;
 
-/// `linespeed reference NAME`: the answer on one screen (the description, the results, and as many of the claims as fit); with `all`, every
-/// table and every claim above it.
+/// `linespeed reference NAME`: the answer on one screen (the description, the results, and as many of the claims as fit). If `all` is set,
+/// every table and every claim is shown above the answer.
 pub fn reference(screen: &mut Screen, record: &Record, answers: &[JudgedClaim], all: bool, shown_by: &str) {
     let all = all || !screen.is_terminal();
     if all {

@@ -15,7 +15,8 @@ use crate::paint::{Span, Tone};
 use crate::table::Table;
 use crate::text::width;
 
-/// The maximum numbers of rows, workloads and placements on a terminal; a normal run does not measure the scaling of more workloads.
+/// The maximum numbers of rows, workloads and placements on a terminal. A normal run does not measure the scaling of more than this many
+/// workloads.
 pub(super) const ROOM: Room = Room { rows: 16, workloads: 3, placements: 1 };
 
 /// The report: the machine, noise, distance from line speed, findings, missing measurements, and the results in
@@ -153,7 +154,8 @@ pub(super) fn figures(screen: &mut Screen, record: &Record) {
     blocks(record, ROOM).iter().for_each(|one| block(screen, one, false));
 }
 
-/// The parts below one heading; charts are last, and shown only with `--all`. `spaced`: with an empty line between parts.
+/// The parts below one heading. Charts come last and are shown only with `--all`. If `spaced` is set, the parts are separated by empty
+/// lines.
 pub(super) fn block(screen: &mut Screen, block: &Block, spaced: bool) {
     if block.is_empty() {
         return;
@@ -202,7 +204,7 @@ fn items(screen: &mut Screen, all: &[Item]) {
 
 /// A table, with its own title unless it is the only part of a section.
 fn titled(screen: &mut Screen, heading: &str, table: &Table) {
-    // A title that repeats the first column is omitted.
+    // A title that repeats the heading of the first column is omitted.
     if !heading.is_empty()
         && table.title != heading
         && table.columns.first().is_none_or(|column| column.head != table.title)
@@ -213,7 +215,7 @@ fn titled(screen: &mut Screen, heading: &str, table: &Table) {
     screen.table(table, 2);
 }
 
-/// A matrix with its legend, or described in words if the terminal is too narrow.
+/// A matrix with its legend or, if the terminal is too narrow, a description of the matrix in words.
 fn map(screen: &mut Screen, heat: &Heat) {
     screen.blank();
     screen.paragraph(&[Span::plain("  ")], Tone::Plain, format!("{} ({})", heat.heading(), heat.axes()));

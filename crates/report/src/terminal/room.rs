@@ -1,23 +1,23 @@
 //! The numbers of lines of an answer and of its parts, so that the answer fits on one screen of a default-sized terminal.
 
-/// Lines of an answer, not counting the lines with file names and the prompt.
+/// Number of lines of an answer, not counting the lines with file names and the prompt.
 pub(super) const LINES: usize = 21;
-/// Lines of a terminal, one of which is for the cursor.
+/// Number of lines of a terminal, one of which is for the cursor.
 pub(super) const SCREEN: usize = 24;
 
-/// Items of one kind in a list, without `--all`.
+/// Number of items of one kind that a list shows without `--all`.
 pub(super) const ITEMS: usize = 8;
-/// Rows of a table, and machines listed from one imported text.
+/// Number of rows of a table, and of machines listed for one import.
 pub(super) const ROWS: usize = 6;
-/// Lines for missing measurements, and for the pointer to the rest.
+/// Number of lines for missing measurements and the pointer to the rest.
 pub(super) const ENDING: usize = 3;
 
-/// Lines for findings if all facts of a machine, or results from other tools, are shown as well.
+/// Number of lines for findings if all facts of a machine, or results from other tools, are shown as well.
 pub(super) const FINDINGS: usize = 6;
 /// Minimum number of lines for the answer of a comparison if a gate is shown above it.
 pub(super) const LEAST_ANSWER: usize = 10;
-/// For the imported data of one machine: the number of listed outputs, and the number of lines for results in addition to the machine's
-/// facts.
+/// For the imported data of one machine: the number of tool outputs listed, and the number of lines for results if the machine's facts are
+/// also shown.
 pub(super) const OUTPUTS: usize = 4;
 pub(super) const FIGURES: usize = 8;
 /// Minimum number of lines for a table: an empty line, its title, its headings and two rows.
@@ -25,14 +25,14 @@ pub(super) const LEAST_TABLE: usize = 5;
 /// Number of lines for a command's CPUs, clock and memory, and for its counts.
 pub(super) const FACTS: usize = 3;
 pub(super) const COUNTS: usize = 2;
-/// Lines for noise, and for the machine.
+/// Numbers of lines for the noise and for the machine.
 pub(super) const NOISE: usize = 2;
 pub(super) const MACHINE: usize = 2;
-/// Lines for the sentence at the end of a recording.
+/// Number of lines for the sentence at the end of a recording.
 pub(super) const WATCHED: usize = 3;
 
-/// For the screen of `live`: the number of lines for the sentence and its advice, at least one of which is for the advice; the number of
-/// additional lines on a final screen; the number of processes.
+/// Numbers for the screen of `live`. `SAYS` is the number of lines for the sentence and the advice, at least one of which is for the
+/// advice. The final screen has up to `MORE` additional lines. `PROCESSES` is the number of processes shown.
 pub(super) const SAYS: usize = 5;
 pub(super) const MORE: usize = 3;
 pub(super) const PROCESSES: usize = 5;

@@ -1,4 +1,4 @@
-//! The output of `linespeed scale` other than its steps: how it ended, the command, missing measurements.
+//! The output of `linespeed scale` other than its steps: how the run ended, the command, and missing measurements.
 
 use record::{Coverage, Ended, Record, State, detail, metrics};
 
@@ -34,8 +34,7 @@ pub(super) fn command(record: &Record) -> String {
     words.join(" ")
 }
 
-/// Missing measurements of the command, without missing facts of the inventory and without an early end, which are shown
-/// elsewhere.
+/// Missing measurements of the command. Missing inventory facts and an early end are excluded, because they are shown elsewhere.
 pub(super) fn lost(record: &Record) -> impl Iterator<Item = &Coverage> {
     let interrupted = matches!(record.ended, Ended::Interrupted { .. });
     let about = ["scale", "counters", "cpus", "command", "recipe"];
@@ -89,11 +88,11 @@ mod tests {
         record.measurements.push(step("cores-first", 1, vec![100.0; 3]));
         record.coverage.push(Coverage::degraded(
             "scale",
-            "interrupted by signal 2 after 3 of 5 runs; 1 of 2 steps complete",
+            "interrupted by signal 2 after 3 of 5 runs (1 of 2 steps complete)",
         ));
         let text = shown(&mut record, false);
         assert!(
-            text.starts_with("Interrupted by signal 2 after 3 of 5 runs; 1 of 2 steps complete.\n"),
+            text.starts_with("Interrupted by signal 2 after 3 of 5 runs (1 of 2 steps complete).\n"),
             "{text}"
         );
         record.ended = Ended::Failed { reason: "mariadbd was killed".to_owned() };

@@ -17,7 +17,7 @@ use crate::text::{clean, cut_words, pad_left, pad_right, shorten, width, wrap};
 /// The text written so far.
 pub struct Screen {
     style: Style,
-    /// Whether `--all` was given: everything is shown here or above.
+    /// Whether everything is shown here or above, as with `--all`.
     all: bool,
     /// The line at which the answer begins.
     top: usize,
@@ -82,7 +82,8 @@ impl Screen {
         }
     }
 
-    /// Text made safe and, for ASCII output, with substitutes for characters that need two in ASCII, so that its width is final.
+    /// Text made safe for a terminal. For ASCII output, characters that need two characters in ASCII are already replaced, so that the
+    /// width of the text is final.
     pub fn signs(&self, text: &str) -> String {
         let safe = clean(text);
         if self.style.ascii { two_signs(&safe) } else { safe }
@@ -185,7 +186,7 @@ impl Screen {
         if self.is_terminal() { self.fitted(spans) } else { self.words(spans, "") }
     }
 
-    /// Text that is already laid out. If the screen was empty, the text is not converted to ASCII.
+    /// Text that is already laid out. If this is the first text of a screen, the screen is not converted to ASCII.
     pub fn verbatim(&mut self, text: &str) {
         self.style.ascii &= !self.is_empty();
         self.text.push_str(text);
@@ -228,11 +229,11 @@ impl Screen {
         }
     }
 
-    /// A paragraph: `first` before its first line, the same number of spaces before the others.
+    /// A paragraph with `first` before its first line, and the same number of spaces before the other lines.
     pub fn paragraph(&mut self, first: &[Span], tone: Tone, text: impl Display) {
         let indent: usize = first.iter().map(|span| width(span.text())).sum();
         let text = text.to_string();
-        // If the beginning leaves almost no room, the text is put below it.
+        // If `first` leaves almost no room, the text begins on the next line.
         if self.is_terminal()
             && self.style.width.saturating_sub(indent) < LEAST_COLUMN.max(self.style.width / 4)
         {
@@ -258,7 +259,8 @@ impl Screen {
         self.text(&[Span::quiet(first)], others, Tone::Plain, &text.to_string(), most);
     }
 
-    /// Entries below a heading, each preceded by its name in a column; repeated names are omitted. Prints nothing if there are no entries.
+    /// Entries below a heading, each with its name in a column to the left. A name that repeats the previous one is omitted. Prints nothing
+    /// if there are no entries.
     pub fn list<Name: AsRef<str>, Says: Display>(
         &mut self,
         title: &str,
@@ -299,12 +301,13 @@ impl Screen {
         if self.style.root { command.replace("sudo ", "") } else { command.to_owned() }
     }
 
-    /// A command to paste: a line that does not fit ends in a backslash, so that the shell joins it with the next. It is broken between words; a
-    /// word too long for a line continues in the first column of the next, so that the shell adds no space.
+    /// A command to paste. If it does not fit on one line, each line except the last ends in a backslash, so that the shell joins the
+    /// lines. The command is broken between words; a word that is too long for a line continues in the first column of the next line, so
+    /// that the shell adds no space.
     pub fn command(&mut self, first: &[Span], text: &str) {
         let text = &self.typed(text);
         if self.style.markdown {
-            // A prompt alone is not written above the block.
+            // If `first` is only a prompt, it is not written above the code block.
             if first.iter().any(|span| !["", "$"].contains(&span.text().trim())) {
                 self.words(first, "");
             }
@@ -369,8 +372,8 @@ impl Screen {
         }
     }
 
-    /// A table: headings and rows without rules. If it is too wide, text columns are wrapped, then optional columns omitted, then headings
-    /// wrapped; if that is not enough, it is written row by row.
+    /// A table: headings and rows, without lines between them. If it is too wide, text columns are wrapped, then optional columns omitted,
+    /// then headings wrapped; if that is not enough, it is written row by row.
     pub fn table(&mut self, table: &Table, indent: usize) {
         if self.style.markdown {
             self.blank();

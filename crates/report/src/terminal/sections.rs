@@ -28,8 +28,9 @@ const PARTS: &[(&str, Write)] = &[
     ("coverage", |screen, record, _| unseen(screen, record)),
 ];
 
-/// One part of a report by its name: `findings`, `losses`, `noise`, `coverage`, a measurement, a metric. False if the record has nothing with
-/// that name. `shown_by`: the name that `linespeed show` accepts for this record; `measured`: each measurement with its metrics.
+/// One part of a report by its name: `findings`, `losses`, `noise`, `coverage`, a measurement, a metric. False if the record has no part
+/// with that name. `shown_by` is the name that `linespeed show` accepts for this record; `measured` contains each measurement with its
+/// metrics.
 pub fn section(
     screen: &mut Screen,
     record: &Record,
@@ -55,7 +56,7 @@ pub fn section_names(record: &Record, measured: &[Measured]) -> Vec<&'static str
     PARTS.iter().map(|(part, _)| *part).chain(measured.iter().filter(has).map(|(name, _)| *name)).collect()
 }
 
-/// Whether a block is of this metric or measurement.
+/// Whether a block belongs to this metric or measurement.
 fn is_of(block: &Block, name: &str, measured: &[Measured]) -> bool {
     let Some(word) = block.word.as_deref() else { return false };
     // `wake-up` and `wakeup` are the same name.

@@ -23,7 +23,7 @@ const COVERED: [&str; 9] = [
     "ceilings",
 ];
 
-/// The bottleneck of a command, on one screen: `linespeed stat`. If `all` is set, the whole report is above it. `shown_by`:
+/// The bottleneck of a command, on one screen: `linespeed stat`. If `all` is set, the full report is shown above. `shown_by`:
 /// the name that `linespeed show` accepts for this record.
 pub(super) fn command_answer(screen: &mut Screen, record: &Record, all: bool, shown_by: Option<&str>) {
     report::above_answer(screen, record, all, shown_by);

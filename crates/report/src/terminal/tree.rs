@@ -9,7 +9,7 @@ use crate::contents::shape::{self, Part};
 use crate::contents::summary::counts;
 use crate::paint::{Span, Tone};
 
-/// Above this many CPUs, similar parts inside the caches share one row.
+/// On machines with more CPUs than this, similar caches, clusters or cores share one row.
 const WIDE: usize = 64;
 /// Maximum number of listed members of a row.
 const MEMBERS: usize = 32;
@@ -39,7 +39,7 @@ pub fn tree(screen: &mut Screen, machine: &Machine) {
     }
 }
 
-/// The contents of a part, with a branch for each item; `more`: further branches that contain only text.
+/// The contents of a part, with a branch for each item. `more` contains further branches that consist only of text.
 fn branches(screen: &mut Screen, part: &Part, before: &str, wide: bool, more: Vec<String>) {
     let runs = part.runs();
     let mut rows: Vec<(String, Option<&Part>)> = Vec::new();

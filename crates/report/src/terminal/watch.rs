@@ -7,7 +7,7 @@ use super::screen::Screen;
 use super::{answer, report};
 use crate::contents::watch;
 
-/// The bottlenecks of an entire recording: each verdict's share of the time, largest first.
+/// The bottlenecks in an entire recording: each verdict with its share of the time, largest share first.
 pub fn live_summary(screen: &mut Screen, watched: &Watch) {
     screen.short(WATCHED, "", "  ", watch::summary(watched));
 }

@@ -360,11 +360,7 @@ fn record() -> impl Strategy<Value = Record> {
 
 /// Records of each property: a second's worth, and many more where LINESPEED_TEST_EVERYTHING is set.
 fn cases() -> u32 {
-    if std::env::var_os("LINESPEED_TEST_EVERYTHING").is_some_and(|value| !value.is_empty()) {
-        192
-    } else {
-        16
-    }
+    if support::everything() { 192 } else { 8 }
 }
 
 proptest! {

@@ -24,15 +24,13 @@ fn all(record: &Record, style: &Style) -> [String; 4] {
 
 #[test]
 fn no_line_is_wider_than_the_terminal() {
-    for name in support::NAMES {
-        let record = support::named(name).unwrap();
-        for width in [20, 40, 80, 160] {
-            for text in all(&record, &plain(width)) {
-                for line in text.lines() {
-                    assert!(line.width() <= width, "{name} at {width}: {line:?}");
-                }
-                assert!(text.ends_with('\n') && !text.starts_with('\n'), "{name} at {width}");
+    let each = |name: &&'static str| [20, 40, 80, 160].map(|width| (*name, width));
+    for (name, width) in support::share_of(5, support::NAMES.iter().flat_map(each)) {
+        for text in all(&support::named(name).unwrap(), &plain(width)) {
+            for line in text.lines() {
+                assert!(line.width() <= width, "{name} at {width}: {line:?}");
             }
+            assert!(text.ends_with('\n') && !text.starts_with('\n'), "{name} at {width}");
         }
     }
 }
@@ -162,7 +160,7 @@ fn without_sgr(text: &str) -> String {
 
 #[test]
 fn colour_changes_no_word() {
-    for name in support::NAMES {
+    for name in support::share_of(3, support::NAMES) {
         let record = support::named(name).unwrap();
         let coloured = all(&record, &Style { width: 80, color: true, ..Style::default() });
         for (coloured, plain) in coloured.iter().zip(all(&record, &plain(80))) {

@@ -1,4 +1,5 @@
-//! The bottleneck of an entire recorded machine: applies the rules of `stat` to all programs together, and rules specific to machines.
+//! The bottleneck of an entire recorded machine: applies the rules of `stat` to all programs together, and then rules that apply only to
+//! machines.
 
 mod reference;
 mod rules;
@@ -15,7 +16,7 @@ pub use reference::Reference;
 pub(crate) use rules::cut;
 pub(super) use rules::name;
 
-/// Converts an interval to measurements of a record, which are the rules' input.
+/// Converts an interval to measurements like those of a record, because the rules take such measurements.
 fn figures(interval: &Interval, reference: &Reference) -> Vec<Measurement> {
     let labels = Labels::new().with_label(Label::Workload, "command");
     let mut time = Measurement::new(metrics::WORKLOAD_TIME, labels, vec![interval.seconds]);
@@ -66,8 +67,8 @@ pub(super) fn counted(cores: &Cores) -> Vec<Measurement> {
 /// Run-queue time of threads, s: the kernel's count or, without one, an estimate from the sampled number of runnable threads without a CPU.
 /// Samples may overcount (five runnable threads instead of two, on Linux 6.18 with cgroups of unequal weight), and they miss threads that
 /// waited while a real-time thread prevented sampling. CPU pressure is the share of time in which at least one thread waited for a CPU,
-/// averaged over CPUs and weighted by their busy time (kernel/sched/psi.c, `collect_percpu_times`). It therefore bounds the estimate: at
-/// least one thread waited for that share of the time, and at most all threads that were not running.
+/// averaged over CPUs and weighted by their busy time (kernel/sched/psi.c, `collect_percpu_times`). It therefore bounds the estimate:
+/// during that share of the time, the number of waiting threads was at least one and at most the number of threads that were not running.
 fn run_queue_delay(interval: &Interval) -> f64 {
     let busy = interval.times.busy() + interval.times.steal;
     let sampled = || {

@@ -33,7 +33,7 @@ impl Reference {
     pub fn fill(&self, ns: f64) -> Option<f64> {
         let curve = &self.ceilings.probe;
         let most = curve.last()?.bandwidth;
-        // Latency only rises with load; a drop means that other machines used less memory bandwidth.
+        // Latency only rises with load; a drop means that the host's other guests used less memory bandwidth at that point.
         let mut rising: Vec<(f64, f64)> = Vec::new();
         for point in curve {
             let ns = rising.last().map_or(point.ns, |(_, before)| point.ns.max(*before));

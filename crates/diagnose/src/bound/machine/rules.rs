@@ -60,7 +60,7 @@ pub(in crate::bound) fn name(process: &Process) -> Text {
     text!("{name} (pid {pid})", name = cut(&process.name), pid = process.pid.to_string())
 }
 
-/// A remark on the process that uses most of the busy time, if there is one; `alone` means that there is no second cause.
+/// A remark on the process that uses at least half of the busy time, if there is one; `alone` means that there is no second cause.
 pub(super) fn most(facts: &Facts, interval: &Interval, alone: bool) -> Option<Text> {
     let (first, of_busy) = busiest(interval).filter(|(_, of_busy)| *of_busy >= 0.5)?;
     let share = Value::Rounded(Box::new(Value::Share(of_busy)), 2);
@@ -86,7 +86,7 @@ pub(super) fn run_queue(facts: &Facts, interval: &Interval) -> Option<Cause> {
     };
     let others = (facts.cpu() - of_urgent / seconds * interval.seconds).max(0.0);
     let share = delay / (delay + others).max(1e-9);
-    // This must be the number of runnable threads shown in the run-queue line.
+    // This number must equal the number of runnable threads shown in the run-queue line.
     let runnable = interval.runnable.unwrap_or((delay + facts.cpu()) / interval.seconds);
     let (runnable, of) = (format!("{runnable:.1}"), Value::Share(share));
     let mut says = text!(verdict("run-queue"), share = of, runnable, cpus = interval.cpus);
@@ -112,7 +112,7 @@ pub(super) fn run_queue(facts: &Facts, interval: &Interval) -> Option<Cause> {
 
 /// The kernel's work is described if it uses at least this share of the busy time.
 const IN_KERNEL: f64 = 0.3;
-/// Minimum CPU time per network softirq, s; network softirqs are mentioned if they use more than a twentieth of a CPU in total.
+/// Minimum CPU time per network softirq, s. By this estimate, network softirqs are mentioned if they use over a twentieth of a CPU.
 const SOFTIRQ: f64 = 1e-6;
 
 pub(super) fn kernel(facts: &Facts, interval: &Interval) -> Option<Cause> {
@@ -186,9 +186,9 @@ pub(super) fn memory(interval: &Interval, reference: &Reference) -> Option<Cause
             let [fill, low, high] = [fill, low, high].map(two_digits);
             says.push(text!(verdict("bandwidth-estimated"), fill, low, high));
         }
-        // If the memory traffic of this machine does not affect the probe, another guest of the host caused the latency.
+        // If the memory traffic of this machine does not affect the probe, another guest on the host caused the latency.
         (None, None) if !reference.ceilings.probe.is_empty() => return None,
-        (None, None) => says.push(text!("To measure it, first run linespeed on the idle machine.")),
+        (None, None) => says.push(text!("For an estimate, first run linespeed while idle.")),
     }
     let several = interval.probe.as_ref().filter(|probe| probe.latency_ns.len() > 1);
     if let Some((node, _)) = several.and_then(|probe| probe.slowest()) {

@@ -15,7 +15,7 @@ use crate::cpu_accounting::used_by_others;
 const STOLEN: f64 = 0.001;
 /// Smaller differences in other processes' share of all CPU time are insignificant.
 const USED: f64 = 0.02;
-/// A difference in lost time counts as a cause if it explains at least this part of the slower machine's loss.
+/// A difference in lost time counts as a cause if it explains at least this share of the slower machine's loss.
 const WORTH: f64 = 0.1;
 
 /// Builds a claim with its verdict.

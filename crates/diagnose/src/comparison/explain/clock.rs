@@ -115,7 +115,7 @@ fn task_clock(record: &Record, workload: &str) -> Option<f64> {
     counted.or_else(written).filter(|seconds| *seconds > 0.0)
 }
 
-/// The highest clock of any CPU in a record in Hz, from before the measurement or from lscpu's `CPU MHz`.
+/// The highest clock of any CPU in a record, Hz, as read before the measurement or shown by lscpu as `CPU MHz`.
 pub(crate) fn clock_at_import(record: &Record) -> Option<u64> {
     let noted = record.conditions.before.clocks.iter().filter_map(|setting| setting.current_hz);
     noted.map(|(_, most)| most).max().filter(|hz| *hz > 0)

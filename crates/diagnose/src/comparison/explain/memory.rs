@@ -28,7 +28,7 @@ pub(crate) const STREAMING: Template =
 const PER_ELEMENT: Template = Template::new("comparison-cause-time-per-element", "memory time per element");
 /// The local node's contribution to latency.
 const OWN: Template = Template::new("comparison-cause-own-node", "local memory");
-/// Larger differences in local memory latency are mentioned even if the averages are similar.
+/// Differences in local memory latency above this limit are mentioned even if the averages are similar.
 const WORTH: f64 = 0.1;
 /// Devices below this share of their rated speed are reported; the limit separates adjacent speed grades.
 const BELOW_RATED: f64 = 0.95;
@@ -62,7 +62,7 @@ fn explain_unless_bound(pair: &Pair, result: Text, speed: f64, own: f64, mut cau
     sort_causes(&mut causes, own, false);
     let (fast, slow, times) = (&pair.this.name, &pair.base.name, Value::Factor(own));
     let says = text!(
-        "{result}: no difference without NUMA binding. When bound to a node, {fast} is {times} as fast as {slow}.",
+        "{result}: no difference without NUMA binding. With NUMA binding, {fast} is {times} as fast as {slow}.",
         result = result.clone()
     );
     let explanation = Explanation { result, speed, says, causes, ..Explanation::default() };
@@ -103,10 +103,10 @@ pub(super) fn reach_cause(pair: &Pair) -> Option<Cause> {
     let says = if base.guessed || this.guessed {
         text!(
             "comparison-all-nodes-guessed",
-            "{what}, mean of all nodes: {averages}; {shares}; the fastest node is assumed to be local"
+            "{what}, mean of all nodes: {averages}, with {shares}, assuming that the fastest node is local"
         )
     } else {
-        text!("{what}, mean of all nodes: {averages}; {shares}")
+        text!("{what}, mean of all nodes: {averages}, with {shares}")
     };
     let mut parts: Vec<Cause> = [own, other].into_iter().flatten().collect();
     parts.sort_by(|a, b| b.factor.ln().abs().total_cmp(&a.factor.ln().abs()));

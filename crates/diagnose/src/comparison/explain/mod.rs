@@ -1,5 +1,5 @@
-//! Finds the differences that explain a result: its ratio is split into factors based on results of both records; the rest
-//! is reported as unexplained.
+//! Finds the differences that explain a result. The ratio of the result is split into factors based on results of both records, and the
+//! rest is reported as unexplained.
 
 mod claims;
 mod clock;
@@ -237,7 +237,7 @@ fn explain_by_factors(
 
 /// An explanation with independent causes, whose combined effect on a program is unknown.
 fn explain_faster(pair: &Pair, result: Text, speed: Speed, mut causes: Vec<Cause>) -> OneSided {
-    // Measured causes precede bounds.
+    // Measured causes come before causes that are only bounds.
     sort_causes(&mut causes, speed.factor, true);
     let says = words::describe_speed(&result, &pair.this.name, &pair.base.name, speed);
     let Speed { factor: speed, unreliable } = speed;
@@ -247,7 +247,7 @@ fn explain_faster(pair: &Pair, result: Text, speed: Speed, mut causes: Vec<Cause
 }
 
 /// Orders causes: causes that slow down the slower machine come first, then larger effects. `measured_first` puts measured causes before
-/// modelled ones, for causes that do not multiply and for modelled causes that are only bounds.
+/// modelled ones. It is set if the causes do not multiply, or if modelled causes are only bounds.
 fn sort_causes(causes: &mut [Cause], speed: f64, measured_first: bool) {
     let effect = |cause: &Cause| cause.factor.ln().abs();
     let despite = |cause: &Cause| (cause.factor.ln() > 0.0) != (speed.ln() > 0.0);
@@ -285,7 +285,7 @@ fn find_difference(this: &Datum, base: &Datum, better: Better) -> Option<f64> {
     (comparable && is_resolved(this, base, better) && differs(speed)).then_some(speed)
 }
 
-/// Whether the difference is resolved: by the interval of the comparison or, without an interval, if both results are reliable.
+/// Whether the difference is resolved. The comparison's interval decides; without an interval, both results must be reliable.
 fn is_resolved(this: &Datum, base: &Datum, better: Better) -> bool {
     let compared = super::ratio::compare(this, base, Some(better));
     match compared.interval {

@@ -43,7 +43,7 @@ pub(super) fn explain_wakeup(pair: &Pair, (key, entry): (&RowKey, &RowEntry)) ->
             let evidence = pair.evidence(this_tuned, base_tuned);
             let [this_then, this, base_then, base] = [this_tuned, this, base_tuned, base].map(ns);
             let says = text!(
-                "when disabled, {this_then} instead of {this}; on the other machine, {base_then} instead of {base}"
+                "with both off, {this_then} instead of {this}; on the other machine, {base_then} instead of {base}"
             );
             cause(IDLE_STATES, says, base_cost.value / cost.value, evidence)
         });

@@ -16,7 +16,7 @@ pub(crate) const REST: Template = Template::new("comparison-rest", "Unexplained:
 /// The rest if the causes add up to more than the difference.
 pub(crate) const OVERSHOT: Template = Template::new(
     "comparison-overshot",
-    "The causes add up to more than the difference; unexplained: {factor}.",
+    "The causes add up to more than the difference (unexplained factor: {factor}).",
 );
 /// The faster machine and the size of the difference.
 const FASTER: Template = Template::new("comparison-faster", "{result}: {fast} is {times} as fast as {slow}.");
@@ -104,7 +104,7 @@ pub(crate) fn list_opposing(causes: &[Cause], most: usize, say: impl Fn(&Cause) 
     if causes.is_empty() { Text::default() } else { text!("Opposite effects: {causes}.") }
 }
 
-/// A cause with its factor, from the affected side.
+/// A cause with its factor as stored, that is, from the perspective of the leading side.
 pub(crate) fn with_own_factor(cause: &Cause) -> Text {
     with_factor(cause, cause.factor)
 }

@@ -201,8 +201,8 @@ fn core_causes(pair: &Pair, this: &Work, base: &Work) -> [Option<Cause>; 3] {
     let clocks = this.clock.as_ref().zip(base.clock.as_ref());
     let clock = clocks.and_then(|(this, base)| clock_cause(pair, this, base));
     let fit = |(this, base): &(&Datum, &Datum)| are_comparable(this, base) && differs_from_1(this, base);
-    // A value derived from the declared instruction count and the time only restates the time: between runs on one machine, nothing else
-    // can change it. Between two machines, it shows how much of the difference is not due to the clock.
+    // A value derived from the declared instruction count and the time changes only with the time. It explains nothing between runs on one
+    // machine, but between two machines, it shows how much of the difference is not due to the clock.
     let declared = |(this, base): &(&Datum, &Datum)| this.declared || base.declared;
     let both = this.ipc.zip(base.ipc).filter(fit).filter(|both| !(pair.same_machine && declared(both)));
     let ipc = both.and_then(|(this, base)| {
@@ -248,7 +248,7 @@ fn explain_one_thread(pair: &Pair, name: &str, this: &Work, base: &Work) -> Opti
     Some(explain_by_factors(pair, result, speed, Text::default(), causes, judged))
 }
 
-/// The rejected claim that instructions per cycle are the cause, if their count includes more than the program.
+/// The rejected claim that instructions per cycle are the cause, if the counts include more than the program.
 fn unfit_instructions(who: &String, ipc: &Datum) -> Option<Claim> {
     let (value, why) = (significant(ipc.value), ipc.unfit.as_ref()?);
     let why = text!("{value}, {why}");

@@ -42,12 +42,12 @@ impl Distribution {
         }
     }
 
-    /// The number of wake-ups within the histogram.
+    /// The number of wake-ups within the histogram's range.
     pub(super) fn inside(&self) -> u64 {
         self.counts.values().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// The percentile of the latency by the nearest-rank method; `None` if it is in the overflow.
+    /// The percentile of the latency by the nearest-rank method; `None` if it is beyond the histogram's range.
     fn at(&self, share: f64) -> Option<u64> {
         let all = self.inside().saturating_add(self.overflow);
         let rank = ((share * all as f64).ceil() as u64).max(1);
@@ -80,8 +80,8 @@ pub(super) struct Histogram {
 }
 
 impl Histogram {
-    /// Why the table is incomplete; `None` if it is complete or there is no table. The lines below the rows of a table
-    /// contain the number of wake-ups in its rows and, after the maxima, the overflows.
+    /// Why the table is incomplete; `None` if it is complete or there is no table. The first line below the table's rows contains the
+    /// number of wake-ups in the rows; the last one contains the overflows.
     fn cut_off(&self) -> Option<String> {
         let [totals, minima, averages, maxima, overflows] = &self.ends;
         let other = self.columns.iter().zip(totals).find(|(column, total)| column.inside() != **total);
@@ -93,7 +93,7 @@ impl Histogram {
             let inside = column.inside();
             Some(format!("the rows of the histogram add up to {inside} wake-ups, but # Total is {total}"))
         } else {
-            // With all threads summed, the line of maxima has one more value.
+            // If there is a column for the sum of all threads, the line of maxima has one more value.
             let uneven = averages.len() != minima.len() || maxima.len() < minima.len();
             (uneven || overflows.is_empty()).then(|| "the last lines of the histogram are missing".to_owned())
         }
@@ -253,7 +253,7 @@ impl Seen {
         let Some(median) = of.at(0.5) else {
             if n > 0 {
                 let why =
-                    format!("{} of {n} wake-ups are beyond the histogram, and so is the median", of.overflow);
+                    format!("{} of {n} wake-ups are beyond the histogram, as is the median", of.overflow);
                 sink.withhold(metrics::WAKEUP_LATENCY, why, line.line());
             }
             return;

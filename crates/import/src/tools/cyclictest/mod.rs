@@ -73,8 +73,8 @@ fn thread(line: Line) -> Option<Thread> {
         cpu: None,
         line: line.into(),
     };
-    // An impossible value means that part of the line is missing. A unit attached to the last value would change its
-    // meaning.
+    // Rejects the line if a value is impossible, because part of the line is then missing, or if a unit is attached to
+    // the last value, because the unit would change the meaning of the value.
     let between = |value: f64| thread.min as f64 <= value && value <= thread.max as f64;
     let ordered = between(thread.average) && thread.act.is_none_or(|act| between(act as f64));
     let priority = thread.priority.is_some_and(|priority| priority <= 99);

@@ -12,7 +12,7 @@ pub(super) struct Options {
     pub known: bool,
     /// `-N`: latencies are printed in nanoseconds.
     pub nanoseconds: bool,
-    /// Threads are bound, one per CPU in order.
+    /// Threads are bound to one CPU each, in order.
     pub bound: bool,
     /// The CPUs that the threads were bound to, if specified.
     pub cpus: Option<CpuList>,

@@ -67,7 +67,7 @@ pub(super) fn value_of(kind: &str, text: &str, command: Option<&Command>) -> Opt
             number(seconds(text).filter(|_| last.len() == if front.contains(':') { 2 } else { 5 }))
         }
         "command" => Some(comparable_name(text.trim_matches('"'))).filter(|name| !name.is_empty()).map(Some),
-        // A bar within a table's cell follows a backslash.
+        // Within a table cell, a bar is escaped with a backslash.
         "cell" => Some(comparable_name(&text.replace("\\|", "|"))).filter(|name| !name.is_empty()).map(Some),
         "mib" => mebibytes(text),
         words => whole(words.contains('|') && scan::is_one_of(text, words)),

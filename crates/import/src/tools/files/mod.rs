@@ -11,26 +11,18 @@ use crate::limits::LONGEST_COMMAND;
 use crate::reading::*;
 use patterns::tool;
 
-/// Tools that print the content of such files, from `patterns.txt`.
-pub(super) const PATTERNS: &[Tool] = &[
-    tool::<0>("cpupower frequency-info"),
-    tool::<1>("cpupower idle-info"),
-    tool::<2>("x86_energy_perf_policy"),
-    tool::<3>("rdmsr"),
-    tool::<4>("uname"),
-    tool::<5>("uptime and top"),
-    tool::<6>("free"),
-    tool::<7>("free of procps before 3.3.10"),
-    tool::<8>("dmesg"),
-    tool::<9>("tinymembench"),
-    tool::<10>("time"),
-    tool::<11>("hyperfine"),
-    tool::<12>("hyperfine --export-markdown"),
-    tool::<13>("stress-ng --yaml"),
-    tool::<14>("lmbench stream"),
-    tool::<15>("lmbench lat_mem_rd"),
-    tool::<16>("numactl --show"),
-];
+macro_rules! tools {
+    ($($at:literal $name:literal)*) => { &[$(tool::<$at>($name)),*] };
+}
+
+/// The tools of `patterns.txt`.
+pub(super) const PATTERNS: &[Tool] = tools! {
+    0 "cpupower frequency-info" 1 "cpupower idle-info" 2 "x86_energy_perf_policy" 3 "rdmsr" 4 "uname"
+    5 "uptime and top" 6 "free" 7 "free of procps before 3.3.10" 8 "dmesg" 9 "tinymembench" 10 "time"
+    11 "hyperfine" 12 "hyperfine --export-markdown" 13 "stress-ng --yaml" 14 "lmbench stream"
+    15 "lmbench lat_mem_rd" 16 "numactl --show" 17 "UnixBench" 18 "7-Zip benchmark" 19 "mbw"
+    20 "cryptsetup benchmark" 21 "hackbench" 22 "CoreMark" 23 "lmbench operations" 24 "environment list"
+};
 
 /// The files quoted in an output, each with its first line, and the lines about CPUs that were read so far.
 #[derive(Debug, Default)]
@@ -58,7 +50,7 @@ impl Found {
         }
     }
 
-    /// Continues a list of flags that was wrapped at a margin; returns whether the line continues it.
+    /// Appends a line to a list of flags that was wrapped at a margin; returns whether the line belongs to the list.
     fn go_on(&mut self, path: &str, text: &str) -> bool {
         let is_flag = |word: &str| word.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_'));
         let Some((known, _)) = self.0.get_mut(path).filter(|_| text.split(' ').all(is_flag)) else {
@@ -69,7 +61,7 @@ impl Found {
         if lists {
             known.truncate(known.trim_end().len());
             known.push_str(&format!(" {text}\n"));
-            // The break may have split a word, so the list is marked as truncated by removing its last flag.
+            // The line break may have split a word, so `lahf_lm`, which marks a complete list, is removed.
             *known = known.replace(" lahf_lm", "");
         }
         lists
@@ -137,7 +129,7 @@ impl Found {
 /// The file to which the times of a control group are assigned if no path is given.
 const OWN_TIMES: &str = "/sys/fs/cgroup/cpu.stat";
 
-/// The start of an entry in a list of requested files that is a line printed by `echo`.
+/// Marks an entry in the list of requested files that is not a file, but a line printed by `echo`.
 const ECHO: &str = "echo ";
 
 /// Files with more than one line.
@@ -253,7 +245,7 @@ fn absolute_from(folder: &str, word: &str) -> Option<String> {
     absolute(&if relative { within(folder, word) } else { word.to_owned() })
 }
 
-/// The directory specified in a command that prints the names of files before their contents.
+/// The working directory of a command that prints the names of files before their contents.
 fn named_from(command: Option<&Command>) -> String {
     let names = |command: &&Command| ["grep", "head", "tail"].iter().any(|name| command.text.contains(name));
     let folder = command.filter(names).map(|command| folder_after(&command.folder, &command.text));
@@ -321,7 +313,7 @@ fn asked(command: &Command) -> VecDeque<String> {
     paths
 }
 
-/// The commands of a loop for each of its words, unless they are too long: `for f in cpu io; do cat /proc/pressure/$f; done`.
+/// The commands of a loop such as `for f in cpu io; do cat /proc/pressure/$f; done`, repeated for each word; `None` if they are too long.
 fn unrolled(command: &str) -> Option<String> {
     let (name, rest) = command.strip_prefix("for ")?.split_once(" in ")?;
     let (words, body) = rest.split_once(';')?;
@@ -451,6 +443,7 @@ impl Reader for FilesReader {
 
 #[cfg(test)]
 mod tests {
+    mod benchmarks;
     mod hyperfine;
     mod lmbench;
     mod loops;

@@ -12,6 +12,9 @@ use super::kinds::{assumed_command, value_of};
 use crate::prompts;
 use crate::reading::*;
 
+/// The patterns of all tools.
+const PATTERNS: &str = include_str!("patterns.txt");
+
 /// The longest line that is matched with patterns, in bytes.
 const LONGEST: usize = 1000;
 
@@ -60,11 +63,11 @@ fn all() -> &'static [Known] {
     static ALL: OnceLock<Vec<Known>> = OnceLock::new();
     ALL.get_or_init(|| {
         let mut all: Vec<Known> = Vec::new();
-        for line in include_str!("patterns.txt").lines().filter(|line| !line.starts_with('#')) {
-            if is_name(line) {
+        for line in PATTERNS.lines().filter(|line| !line.starts_with('#')) {
+            if line.starts_with('[') {
                 all.push(Known::default());
             }
-            let Some(tool) = all.last_mut().filter(|_| !line.is_empty() && !is_name(line)) else {
+            let Some(tool) = all.last_mut().filter(|_| !line.is_empty() && !line.starts_with('[')) else {
                 continue;
             };
             match (line.strip_prefix("of "), line.strip_prefix("= ")) {
@@ -79,11 +82,6 @@ fn all() -> &'static [Known] {
         }
         all
     })
-}
-
-/// Whether a line of `patterns.txt` begins the patterns of a tool.
-fn is_name(line: &str) -> bool {
-    line.starts_with('[') && line.ends_with(']')
 }
 
 fn pattern(line: &'static str) -> Pattern {
@@ -190,7 +188,7 @@ fn take(parts: &[Part], text: &str, command: Option<&Command>, values: &mut Valu
         ends.reverse();
     }
     ends.into_iter().any(|end| {
-        // Parsing a command line takes much longer than matching the rest.
+        // Parsing a command line takes much longer than matching the rest, so the rest is matched first.
         let costly = kind == "command";
         if costly && !take(rest, &text[end..], command, values) {
             return false;
@@ -253,8 +251,8 @@ enum Missing {
     Unit,
 }
 
-/// A template with its placeholders filled in: `{a}` is a value, `{a[3:0]}` some of its bits; `{a|b|=c}` is `b` if `a`
-/// has no value, or the word c if neither has a value.
+/// A template with its placeholders filled in. `{a}` is a value, and `{a[3:0]}` some of its bits. `{a|b|=c}` is `b` if `a` has no value, or
+/// the word c if neither has a value.
 fn fill(template: &str, values: &Values) -> Result<String, Missing> {
     let mut filled = String::new();
     let mut rest = template;
@@ -459,12 +457,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_tool_is_called_as_its_patterns_are() {
-        let names = include_str!("patterns.txt").lines().filter(|line| is_name(line));
-        let names: Vec<&str> = names.map(|line| line.trim_matches(['[', ']'])).collect();
+    fn every_tool_of_the_table_is_supported() {
+        let names = PATTERNS.lines().filter_map(|line| line.strip_prefix('[')?.strip_suffix(']'));
         let tools: Vec<&str> = super::super::PATTERNS.iter().map(|tool| tool.name).collect();
-        assert_eq!(names, tools);
-        let lines = include_str!("patterns.txt").lines().filter(|line| !line.starts_with('#'));
+        assert_eq!(names.collect::<Vec<_>>(), tools);
+        let lines = PATTERNS.lines().filter(|line| !line.starts_with('#'));
         let written: usize =
             lines.map(|line| line.matches("figure:").count() + usize::from(line.starts_with("= "))).sum();
         let made = all().iter().map(|known| {

@@ -5,10 +5,10 @@ use std::sync::OnceLock;
 
 use crate::facts::{key, parse_cache_name};
 
-/// The labels of each value in all languages: the name of the value, and below it the labels, indented.
+/// The labels of each value in all languages. The name of the value is followed by indented lines with its labels.
 const LABELS: &str = include_str!("labels.txt");
 
-/// Pairs of a value's name and a label; a value has several labels.
+/// All labels, each with the name of its value. A value has several labels.
 pub(super) fn labels() -> impl Iterator<Item = (&'static str, &'static str)> {
     let mut thing = "";
     LABELS.lines().filter(|line| !line.starts_with('#')).filter_map(move |line| {
@@ -33,7 +33,7 @@ pub(super) struct Label<'a> {
     pub key: &'static str,
     /// The variable part of the label: `L1d` in `L1d cache`, `3` in `NUMA node3 CPU(s)`.
     pub part: &'a str,
-    /// The format of the value.
+    /// The entire label, as printed.
     pub text: &'a str,
 }
 

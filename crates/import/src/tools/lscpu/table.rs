@@ -83,7 +83,7 @@ impl Form {
         columns.iter().all(|(_, name)| known(name)).then_some(columns)
     }
 
-    /// The cells of a row by column; `None` if a cell is missing or two cells were joined, so that their columns are unknown.
+    /// The cells of a row by column. `None` if the columns of the cells are unknown, because a cell is missing or two cells were joined.
     fn cells<'a>(self, columns: &'a [Column], text: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
         let mut cells: Vec<(Range<usize>, &str)> = match self {
             Form::Parsable => text.split(',').map(|cell| (0..0, cell.trim())).collect(),

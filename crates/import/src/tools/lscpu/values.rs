@@ -31,7 +31,7 @@ pub(super) struct List {
 }
 
 impl List {
-    /// Handles a second, different value of a property that a machine has only once: another list begins here.
+    /// Begins another list if a value differs from the earlier value of a property that a machine has only once.
     fn part_where(&mut self, differs: bool, sink: &mut Sink) {
         if differs {
             sink.draft.facts.lscpu.push(std::mem::take(&mut self.output));
@@ -131,8 +131,8 @@ impl List {
         Ok(())
     }
 
-    /// One kind of cache. Before version 2.34, lscpu printed the size of one cache (`32K`). Until 2.36, it printed the sum over all
-    /// caches (`1.5 MiB`), and since then, the sum and the number of caches.
+    /// One kind of cache. Before version 2.34, lscpu printed the size of one cache (`32K`). Versions 2.34 to 2.36 print the sum over all
+    /// caches (`1.5 MiB`), and newer versions print the sum and the number of caches.
     fn cache(&mut self, name: &str, value: &str, line: Line, sink: &mut Sink) -> Result<(), Why> {
         let path = format!("machine.caches.{name}");
         let printed = value.split_once('(').map(|(_, behind)| behind.split(' ').next().unwrap_or_default());

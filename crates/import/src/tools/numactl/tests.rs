@@ -17,7 +17,7 @@ fn nodes_memory_and_distances_are_read_and_lscpus_one_node_is_contradicted() {
     );
     assert_eq!(machine.cpus[95].node, Some(3));
     let contradiction = &imported.import.contradictions[0];
-    assert_eq!(contradiction.says, "lscpu shows 1 NUMA node, numactl 4; the record uses numactl");
+    assert_eq!(contradiction.says, "lscpu shows 1 NUMA node, numactl shows 4; the record uses numactl");
     assert_eq!(contradiction.origins.iter().map(|origin| origin.line).collect::<Vec<_>>(), [9, 22]);
     // With one thread per core, each CPU is a core.
     assert_eq!(machine.cpus[5].core, Some(5));

@@ -109,13 +109,12 @@ impl Counts {
         self.counted().next().is_none()
     }
 
-    /// Whether per-interval counters follow counters of a whole run, or vice versa, in which case they belong to
-    /// another output.
+    /// Whether this counter belongs to another output: a counter for an interval after counters for a whole run, or vice versa.
     pub(super) fn is_of_another(&self, counter: &Counter) -> bool {
         self.counted().next().is_some_and(|slot| (slot.intervals > 0) != counter.interval.is_some())
     }
 
-    /// Whether the whole machine was counted, if the events show this. Results for single CPUs and sockets require
+    /// Whether the whole machine was counted; `None` if the events do not show this. Results for single CPUs and sockets require
     /// system-wide counting, in which case perf counts the clock of the CPUs instead of the clock of a process.
     pub(super) fn system(&self) -> Option<bool> {
         let clock = |name: &str| self.counted().any(|slot| slot.event.name == name);
@@ -177,7 +176,7 @@ impl Counts {
             sink.withhold(what, "the line is missing in some intervals", slot.line.line());
         }
         let slots = with_sums(slots);
-        // An event counted in several modes keeps its mode in its name.
+        // If an event was counted in several modes, each result's name includes the mode.
         let mut modes: HashMap<(&Part, &str, &str), u32> = HashMap::new();
         for slot in &slots {
             *modes.entry(slot.of()).or_default() += 1;
@@ -209,7 +208,7 @@ impl Counts {
     }
 }
 
-/// The counts for groups of CPUs, preceded by their sums.
+/// The sums over groups of CPUs, followed by all counts.
 fn with_sums(slots: Vec<Slot>) -> Vec<Slot> {
     let mut sums: BTreeMap<Event, Slot> = BTreeMap::new();
     for slot in &slots {
@@ -361,7 +360,7 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
         return sink.withhold(metrics::CORE_IPC, why, line);
     }
     let value = instructions.total() / cycles.total();
-    // If perf printed intervals, its value covers only the last one.
+    // If perf printed intervals, the printed value covers only the last interval.
     let stated = instructions.stated_ipc.filter(|_| instructions.intervals <= 1);
     let place = instructions
         .place(run)

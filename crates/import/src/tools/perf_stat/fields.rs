@@ -1,7 +1,7 @@
 //! `perf stat -x SEPARATOR` and `perf stat -j`: one counter per line, in fields or as a JSON object.
 //!
-//! The fields are as follows; fields in brackets are printed only with certain options (perf-stat(1), "CSV FORMAT"): `[interval] [CPU0 |
-//! S0,2 | comm-123] value unit event [variance] run-time percentage [metric metric-unit]`.
+//! Fields in brackets are printed only with certain options (perf-stat(1), "CSV FORMAT"): `[interval] [CPU0 | S0,2 | comm-123] value unit
+//! event [variance] run-time percentage [metric metric-unit]`.
 
 use regex_lite::Regex;
 use serde_json::Value;
@@ -12,7 +12,7 @@ use crate::reading::*;
 /// Separators recognized without the command line; `-x` also allows others.
 pub(super) const USUAL: &[char] = &[',', ';', '|', '\t', ':', '^'];
 
-/// Minimum number of fields in a line, unless an option shortens it.
+/// Minimum number of fields in a line whose separator is unknown.
 const LEAST_FIELDS: usize = 5;
 
 /// Reads a line of fields. If the separator is unknown, the line must be unambiguous.

@@ -1,5 +1,4 @@
-//! `perf stat`: counters of a command, of a running process or of the whole machine; as text, in fields (`-x`) and as
-//! JSON (`-j`).
+//! `perf stat`: counters of a command, a running process or the whole machine, as text, in fields (`-x`) or as JSON (`-j`).
 
 mod counts;
 mod fields;
@@ -24,11 +23,11 @@ const KNOWN: &str = "cycles|instructions|branches|task-clock|cpu-clock|cs|faults
 /// The properties of the run.
 #[derive(Debug, Default)]
 struct Run {
-    /// The command, by its name for comparisons.
+    /// The name under which the command is compared with other runs.
     workload: Option<String>,
     /// Whether the whole machine was counted.
     system: bool,
-    /// Whether it is unknown what was counted: the whole machine or one process.
+    /// Whether it is unknown if the whole machine or one process was counted.
     unknown: bool,
     /// Number of runs over which the results are averaged.
     runs: Option<u64>,
@@ -49,7 +48,7 @@ fn opens(line: Line, command: Option<&Command>) -> bool {
     if text.contains(HEAD) || is_interval_head(text) || is_share() {
         return true;
     }
-    // In every layout, a counter's line contains letters and begins with a number, a part's name or a brace.
+    // In every layout, a counter's line begins with a number, the name of a part of the machine, or a brace.
     if !text.trim_start().starts_with(|c: char| c.is_ascii_alphanumeric() || "<{".contains(c)) {
         return false;
     }

@@ -78,7 +78,7 @@ pub(super) fn counter(text: &str) -> Option<Counter> {
     if !is_event(event) || words.count() > 1 || first == "C" {
         return None;
     }
-    // Counts have no fraction, so this is a time whose unit is missing; in `msectask-clock`, the space after the unit is missing.
+    // A fraction is accepted only with a unit or for a clock event, because counts have none. `msectask-clock` (space missing) is rejected.
     let timed = !unit.is_empty() || scan::begins(event, "task-clock|cpu-clock");
     let whole = |number| numbers::parse_whole(number).map(|count| count as f64).filter(|_| unit.is_empty());
     let read = |number| whole(number).or_else(|| numbers::parse_decimal(number).filter(|_| timed));
@@ -90,7 +90,7 @@ pub(super) fn counter(text: &str) -> Option<Counter> {
     Some(counter)
 }
 
-/// The line after a counter's line, with only a further metric and the end of the counter's line.
+/// A line that follows a counter's line and contains only a further metric and the percentages.
 pub(super) fn continuation(text: &str) -> Option<Counter> {
     let mut counter = Counter::default();
     let comment = tail(text.trim_start().strip_prefix('#')?, &mut counter);
@@ -157,8 +157,8 @@ fn part(text: &str) -> Option<(Part, &str)> {
 }
 
 /// Whether a word may be the name of an event: `cycles`, `cpu_core/cycles/u`, `r01c2`, `L1-dcache-loads:u`. Text in square brackets is not part
-/// of the name: perf 6.12 appends the PMU, `cpu-migrations [software]`. Neither is a unit that was wrapped to the next line: `0.107 CPUs
-/// utilized`.
+/// of the name: perf 6.12 appends the PMU, `cpu-migrations [software]`. A unit is not an event name
+/// either; it may have been wrapped to the next line: `0.107 CPUs utilized`.
 pub(super) fn is_event(word: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "_-:/.,=@+!{}~#*".contains(c);
     word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '{')

@@ -5,8 +5,8 @@
 use super::Run;
 use crate::reading::*;
 
-/// The categories of levels 1 and 2, as named in records. perf prints the names with underscores instead of hyphens, and with the
-/// prefix `tma_`; before 6.3, it printed spaces and capitals: `Bad Speculation`.
+/// The categories of levels 1 and 2, as named in records. perf prints the names with underscores instead of hyphens, and with the prefix
+/// `tma_`. Before 6.3, it printed spaces and capitals, as in `Bad Speculation`.
 const CATEGORIES: &str = "retiring|bad-speculation|frontend-bound|backend-bound|heavy-operations|light-operations|\
     branch-mispredicts|machine-clears|fetch-latency|fetch-bandwidth|memory-bound|core-bound";
 
@@ -46,7 +46,8 @@ fn head(text: &str) -> Option<Vec<&'static str>> {
     scan::all(names, category).filter(|columns| columns.len() > 1)
 }
 
-/// The shares of a row, and whether it covers a group of CPUs or an interval: `S0-D0-C0  2  38.7%  2.0%  17.0%  42.3%`.
+/// The shares of a row, and whether the row covers only a part of the run, such as a group of CPUs or an interval:
+/// `S0-D0-C0  2  38.7%  2.0%  17.0%  42.3%`.
 fn row(text: &str, columns: usize) -> Option<(Vec<f64>, bool)> {
     let words: Vec<&str> = text.split_whitespace().filter(|word| *word != "%").take(64).collect();
     let front = words.len().checked_sub(columns).filter(|front| *front <= 3)?;

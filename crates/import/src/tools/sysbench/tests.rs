@@ -93,7 +93,7 @@ fn a_pace_that_was_asked_for_is_no_speed_and_an_unnamed_test_is_doubted() {
         paced.measurements[0]
             .doubt
             .as_ref()
-            .is_some_and(|doubt| doubt.to_string().contains("100 per second"))
+            .is_some_and(|doubt| doubt.to_string().contains("100 transactions per second"))
     );
     let (_, unnamed) = THREADS.split_once('\n').expect("the command line is the first");
     assert!(

@@ -9,9 +9,9 @@ use crate::failure::Failure;
 use crate::options::Options;
 use crate::{files, output};
 
-/// The destination of each record, and whether the user specified that file. A record has no destination if it is written to standard
-/// output, or if the state directory is not writable; in the latter case, the user still has the input texts. `machines` lists the
-/// machine names in the text.
+/// The destination of each record, and whether the user specified it. A record has no destination if it is written to standard
+/// output, or if the state directory is not writable. No data is lost in that case, because the user still has the input texts. `machines`
+/// lists the machine names in the text.
 pub(super) fn choose_destinations(
     options: &Options,
     records: &[Record],

@@ -35,7 +35,7 @@ impl<'a> Kept<'a> {
         Ok(Self { options, file, until: None, said: false })
     }
 
-    /// Writes the recording so far, if due; a failed write is retried, because a full disk may have space later.
+    /// Writes the recording so far, if it is time to do so. A failed write is retried, because a full disk may have space later.
     pub fn write_now_and_then(
         &mut self,
         keeping: &mut Keeping,
@@ -65,7 +65,7 @@ impl<'a> Kept<'a> {
             self.write(record)
         };
         if let (Err(_), Some(until)) = (&written, &self.until) {
-            output::complain(&format!("{} contains the recording until {until}", visible(file)));
+            output::complain(&format!("{} contains the recording up to {until}", visible(file)));
         }
         written
     }

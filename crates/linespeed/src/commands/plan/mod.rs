@@ -1,4 +1,4 @@
-//! `linespeed plan`: finds the best layout of a program on this machine, or on the machine of a record.
+//! `linespeed plan`: finds the best layout of a program on this machine, or on a machine described by a record.
 
 mod verify;
 
@@ -64,15 +64,15 @@ fn wrong(options: &Options, plan: &Plan) -> Option<String> {
             format!("to run a command both as planned and unpinned, use linespeed plan --verify -- {first} …")
         }
         (false, ..) if options.measuring.quiet_machine => {
-            "--quiet-machine requires --verify: otherwise linespeed plan measures nothing".to_owned()
+            "--quiet-machine requires --verify, without which linespeed plan measures nothing".to_owned()
         }
         (false, ..) => return None,
         (true, _, Some(record)) => {
             let record = record::phrase::visible(Path::new(record));
-            format!("--verify runs the command on this machine: omit {record}, or --verify and the command")
+            format!("--verify runs the command on this machine: omit {record}, or omit --verify and COMMAND")
         }
         (true, ..) if plan.tool.is_some() => {
-            "--verify prints a measured result, but --as only lines to paste: omit one of them".to_owned()
+            "--verify prints a measured result, --as prints lines to paste: omit one option".to_owned()
         }
         (true, [], _) => {
             "nothing to run; use linespeed plan --verify -- COMMAND ({threads}: threads per process)"
@@ -97,7 +97,7 @@ fn nothing_to_paste(tool: &str, plan: &record::plan::Plan) -> Failure {
     let there: Vec<&str> = plan.snippets.iter().map(|snippet| snippet.tool.as_str()).collect();
     let why = match there.as_slice() {
         [] => "this layout requires no binding".to_owned(),
-        tools => format!("the tool cannot express this layout; available: {}", tools.join(", ")),
+        tools => format!("this layout can only be expressed with {}", tools.join(", ")),
     };
     Failure::Cannot(format!("nothing to paste for {tool}: {why}"))
 }

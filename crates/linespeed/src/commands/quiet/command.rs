@@ -100,7 +100,7 @@ fn refuse_named(tuned: &TunedSession, names: &[&'static str]) -> Result<(), Fail
     Err(Failure::Cannot(format!("{missing}; the command was not run, and all settings are unchanged")))
 }
 
-/// Is notified when the command has exited, because later signals are meant for linespeed.
+/// Observes the exit of the command, because signals that arrive after it are meant for linespeed.
 struct Ending;
 
 impl Watcher for Ending {
@@ -109,6 +109,6 @@ impl Watcher for Ending {
     }
 
     fn left(&mut self, left: &[Process]) {
-        say_left(&name_processes(left), "the knobs stay set until then; Ctrl-C stops waiting");
+        say_left(&name_processes(left), "The knobs stay set until then; Ctrl-C stops waiting");
     }
 }

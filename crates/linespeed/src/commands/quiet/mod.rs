@@ -57,7 +57,7 @@ fn refuse_idle(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Resu
     let runs = !quiet.command.is_empty() && !quiet.dry_run && !quiet.prove;
     if options.out.output.is_some() && !(runs && options.out.json) {
         let why = "linespeed quiet does not support --output, except with --json -- COMMAND";
-        return Err(Failure::Usage(format!("{why}; redirect standard output: linespeed quiet … >FILE")));
+        return Err(Failure::Usage(format!("{why}; redirect standard output with linespeed quiet … >FILE")));
     }
     if let (true, Some(Form::Markdown)) = (runs, options.out.form()) {
         return Err(Failure::usage("standard output belongs to the command: omit --markdown, or use --json"));
@@ -91,7 +91,7 @@ fn names(given: &[String]) -> Result<Vec<&'static str>, Failure> {
     given.iter().map(|name| find(name).map(|knob| knob.name).ok_or_else(|| unknown(name))).collect()
 }
 
-/// `--dry-run`: every value that would be written.
+/// `--dry-run`: prints every value that would be written.
 fn dry_run(
     options: &Options,
     quiet: &Quiet,
@@ -124,7 +124,7 @@ fn apply(options: &Options, names: &[&'static str]) -> Result<u8, Failure> {
         .with_value(json!({"applied": json::outcomes(&outcomes), "stands": stands}));
     hand_out(options, &forms).inspect_err(|_| {
         if stands {
-            output::complain("the values are set; to restore the old values: linespeed quiet --restore");
+            output::complain("the values are set; restore the old values with linespeed quiet --restore");
         }
     })?;
     if !stands && code != 0 {

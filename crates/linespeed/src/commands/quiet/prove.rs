@@ -1,4 +1,4 @@
-//! `linespeed quiet --prove`: the gain of setting knobs on this machine, from alternating blocks or runs with
+//! `linespeed quiet --prove`: measures the gain of setting knobs on this machine, by alternating blocks or runs with
 //! and without the settings.
 
 use ::quiet::error::Error;

@@ -1,4 +1,4 @@
-//! `linespeed quiet --restore` and `--status`: settings left by an earlier session.
+//! `linespeed quiet --restore` and `--status`: reverts or shows the changes left by an earlier session.
 
 use ::quiet::files::Tree;
 use ::quiet::json;

@@ -62,7 +62,7 @@ pub fn begin_value(options: &Options, value: &KnobValue, purpose: Purpose) -> Re
     TunedSession::begin(&caller(), wanted)
 }
 
-/// `--quiet-machine`: the knobs set for linespeed's own measurements; `None` without it.
+/// Sets the knobs for linespeed's own measurements if `--quiet-machine` was specified; `None` without it.
 pub fn for_measuring(options: &Options) -> Result<Option<TunedSession>, Failure> {
     if !options.measuring.quiet_machine {
         return Ok(None);
@@ -72,8 +72,8 @@ pub fn for_measuring(options: &Options) -> Result<Option<TunedSession>, Failure>
     Ok(Some(tuned))
 }
 
-/// Reports which knobs were set (with their values if requested, otherwise by name if `names_set`) and which could not be set, unless output is
-/// off.
+/// Reports which knobs could not be set, and which were set (with their values if requested, otherwise by name if `names_set`).
+/// Prints nothing if output is off or JSON was requested.
 pub fn tell(options: &Options, tuned: &TunedSession, names_set: bool) {
     if options.out.quiet_output || options.out.json {
         return;

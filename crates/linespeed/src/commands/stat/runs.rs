@@ -31,7 +31,7 @@ impl Runs {
         self.refused.is_none() && self.interrupted.is_none() && self.code() == 0
     }
 
-    /// The command's own exit code: for several runs, the first that is not 0; 128+n for a signal, as in shells.
+    /// The command's own exit code, or 128+n for a signal, as in shells. For several runs, this is the first code that is not 0.
     pub(super) fn code(&self) -> u8 {
         let codes = || self.done.iter().map(|run| run.ended.exit.code());
         self.interrupted.map_or_else(|| codes().find(|code| *code != 0).unwrap_or(0), signal_code)

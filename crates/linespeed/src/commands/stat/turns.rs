@@ -48,7 +48,7 @@ pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]
     let looker = Looker::new(&measuring.found.machine, &chosen);
     let mut heard = Heard { options, commands: argvs.len(), looker };
     let done = turns::run_in_turn(request, &mut heard);
-    // This lets the guard exit while linespeed evaluates the results.
+    // The guard can exit while linespeed evaluates the results.
     guard.dismiss();
     let ended = match &done.ended {
         // If --prepare fails, the runs are incomplete and their conditions may differ, so they are not comparable.
@@ -71,7 +71,7 @@ pub(super) fn run(options: &Options, stat: &Stat, argvs: &[&[std::ffi::OsString]
     let (record, destination) = measuring.finish(outcome, |_| {})?;
     tell_failures(&done, &measured.names, options.out.redact);
     let turns = record.diagnosis.turns.as_ref();
-    // A command that failed did not do its work, so its time is meaningless; and an incomplete set of rounds proves
+    // A command that failed did not do its work, so its time is meaningless. An incomplete set of rounds proves
     // nothing.
     let gate = terms.map(|terms| match (&record.ended, turns) {
         (Ended::Complete, _) if code(&done) != 0 => Err("a command failed".to_owned()),

@@ -1,9 +1,9 @@
 //! Measures the memory bandwidth used by other tasks on the same CPUs: the same loop executes in short runs,
 //! alternately at normal and at real-time priority. Real-time priority keeps other tasks off the CPUs during the run.
-//! The ratio includes both the CPU time and the memory traffic of the other tasks.
+//! The ratio of the two bandwidths shows the effect of both the CPU time and the memory traffic of the other tasks.
 //!
-//! If real-time priorities are refused, the highest weight is used, provided that the threads then have the CPUs to
-//! themselves. The weight has no effect on tasks in other cgroups.
+//! If real-time priorities are refused, the highest scheduling weight (nice -20) is used instead, provided that the
+//! threads then have the CPUs to themselves. The weight has no effect on tasks in other cgroups.
 
 use std::io;
 use std::time::Instant;
@@ -25,14 +25,14 @@ const ALONE: f64 = 0.97;
 /// Duration of the check for other tasks, seconds: several scheduler time slices.
 const LOOK: f64 = 0.02;
 
-/// Duration of a run at normal priority, seconds: many scheduler time slices of some milliseconds each.
+/// Duration of a run at normal priority, seconds: many scheduler time slices of a few milliseconds each.
 const BESIDE: (f64, f64, f64) = (0.035, 0.06, 0.1);
 
 /// Duration of a run without other tasks on the CPUs, seconds: too short for these tasks to be noticeably delayed.
 const ALONE_SECONDS: f64 = 0.015;
 
-/// Duration of a run at the highest weight, seconds. Other tasks still run at times, so it must be long compared with a
-/// tick.
+/// Duration of a run at the highest weight, seconds. Other tasks still run at times, so the run must be long compared
+/// with a tick.
 const WEIGHED_SECONDS: f64 = 0.06;
 
 /// Number of rounds. With nine or more, the 95 % CI of the median excludes the worst round.
@@ -111,11 +111,11 @@ pub(super) fn measure_taken(
 enum Means {
     /// A real-time priority.
     Priority,
-    /// The highest weight of ordinary threads.
+    /// The highest scheduling weight that an ordinary thread can have.
     Weight,
 }
 
-/// Tries the methods and returns the first that works here; reports if none works.
+/// Tries the methods and returns the first one that works here. If none works, the coverage reports the reason.
 fn find_means(context: &mut Context, group: &Group, parts: &[Part], stream: &Stream) -> Option<Means> {
     let why = match run_alone(Means::Priority, group, parts, stream) {
         Ok(_) => return Some(Means::Priority),
@@ -141,7 +141,7 @@ fn is_shared(group: &Group, parts: &[Part], stream: &Stream) -> bool {
 }
 
 /// Iterations per second of all threads without other tasks on their CPUs; `None` if they never ran together, or still
-/// had to share.
+/// had to share their CPUs.
 fn run_alone(means: Means, group: &Group, parts: &[Part], stream: &Stream) -> io::Result<Option<f64>> {
     let logs = thread_group::run(&group.cpus, |member| -> io::Result<Option<WorkLog>> {
         // The priority is set before the start, and the thread then sleeps until the start, because the thread that

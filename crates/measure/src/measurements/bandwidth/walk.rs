@@ -19,8 +19,8 @@ pub(super) struct Group {
     pub(super) node: Option<u32>,
 }
 
-/// Runs a kernel on a group for `seconds`. Returns the iterations per second of all threads in each slice, and whether
-/// a thread ran on a different CPU.
+/// Runs a loop on a group for `seconds`. Returns the total iterations per second of all threads in each slice, and
+/// whether a thread ran on a different CPU than its own.
 pub(super) fn run(group: &Group, parts: &[Part], stream: &Stream, seconds: f64) -> (Vec<f64>, bool) {
     common_interval::run(&group.cpus, SLICES, |member| {
         member.wait();

@@ -1,4 +1,4 @@
-//! Determines whether a processor first reads lines that regular stores overwrite completely (write-allocate). All CPUs
+//! Determines whether a processor reads lines from memory before regular stores overwrite them completely (write-allocate). All CPUs
 //! alternately read, write with regular and with streaming stores, and copy with streaming stores. The bandwidth of reads or of streaming
 //! writes, whichever is higher, represents the capacity of the bus; subtracting the bytes written by regular stores leaves the
 //! write-allocate traffic.
@@ -16,7 +16,7 @@ use crate::repeat::there_and_back;
 /// The name of bus bytes in the coverage.
 const BUS_BYTES: &str = "bus bytes";
 
-/// Rounds. With nine or more, the interval of the median excludes the worst round.
+/// Number of rounds. With nine or more, the 95 % CI of the median excludes the worst round.
 const ROUNDS: (usize, usize, usize) = (0, 9, 24);
 
 /// Duration of a run, seconds.
@@ -42,7 +42,8 @@ struct Round {
     copies: f64,
 }
 
-/// Measures the avoided share, and reports in the coverage if bus bytes remain a range.
+/// Measures the share of write-allocate traffic that is avoided. If bus bytes can only be given as a range, the
+/// coverage reports it.
 pub(super) fn measure_avoided(context: &mut Context, groups: &[Group], parts: &[Part]) -> Result<(), Halt> {
     let [one, .., all] = groups else {
         context.coverage.push(Coverage::skipped(BUS_BYTES, NEEDS_TWO_CPUS).with_remedy(MORE_CPUS));
@@ -96,7 +97,7 @@ pub(super) fn measure_avoided(context: &mut Context, groups: &[Group], parts: &[
 fn figure(place: Labels, rounds: &[Round], threads: usize) -> (Measurement, Option<Text>) {
     let median =
         |of: fn(&Round) -> f64| Summary::from_samples(&rounds.iter().map(of).collect::<Vec<_>>()).median;
-    // The kind of run with more traffic in most rounds is closer to the capacity of the bus.
+    // The kind of run with the higher median bandwidth is closer to the capacity of the bus.
     let reads_more = median(|round| round.all_read) >= median(|round| round.streaming);
     let bus = |round: &Round| if reads_more { round.all_read } else { round.streaming };
     let by_bus: Vec<f64> = rounds.iter().map(|round| avoided(bus(round), round.regular)).collect();
@@ -111,7 +112,7 @@ fn figure(place: Labels, rounds: &[Round], threads: usize) -> (Measurement, Opti
     let unsaturated = || {
         text!(
             "bus-bytes-unsaturated",
-            "{threads} CPUs read at {share} of {threads} times the single-CPU rate, and may not saturate memory",
+            "{threads} CPUs read at {share} of {threads} × the single-CPU rate, so memory may be unsaturated",
             share = Value::Share(of_alone)
         )
     };
@@ -138,7 +139,7 @@ fn ambiguity(by_bus: &Summary, by_copy: &Summary) -> Option<Text> {
     if high < 0.0 || low > 1.0 {
         return Some(text!(
             "bus-bytes-no-share",
-            "the estimate is {low} to {high}, which is not a valid share: the bus handles mixed reads and writes differently",
+            "the estimate, {low} to {high}, is not a valid share, because mixing reads and writes changes the bus bandwidth",
             low = share(low),
             high = share(high)
         ));
@@ -157,7 +158,7 @@ fn ambiguity(by_bus: &Summary, by_copy: &Summary) -> Option<Text> {
     } else {
         text!(
             "bus-bytes-noisy",
-            "the 95 % CI is too wide; copies with streaming stores give {low} to {high}",
+            "the 95 % CIs cover too wide a range (copies with streaming stores: {low} to {high})",
             low = share(copy.0),
             high = share(copy.1)
         )

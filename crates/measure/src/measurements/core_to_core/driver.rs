@@ -22,7 +22,7 @@ const WARM_SHARE: f64 = 0.25;
 /// Approximate duration of a reading of the core clock on each side.
 const LOOK: Duration = Duration::from_micros(40);
 
-/// Maximum difference between two readings of a clock that counts as unchanged.
+/// Maximum difference between two clock readings at which the clock counts as unchanged.
 const CLOCK_MOVED: f64 = 0.01;
 
 /// If the partner does not answer for this multiple of a pair's limit, it is considered lost: other tasks occupy its
@@ -57,8 +57,8 @@ pub(crate) struct Least {
 }
 
 impl Least {
-    /// On hardware: the minimum number of samples for a 95 % CI, plus a few. The minimum number of rounds is used only if a hand-over takes
-    /// hundreds of nanoseconds, because two methods on two home nodes must fit in one pair's time.
+    /// On hardware: the minimum number of samples for a 95 % CI, plus a few. The number of rounds per sample is
+    /// reduced to the minimum only if a hand-over takes hundreds of nanoseconds, to fit two methods on two home nodes into one pair's time.
     pub(crate) const REAL: Self = Self { samples: 9, rounds: 2, untimed: 2, trial: 4 };
 
     /// On an emulated machine, two CPUs may be two threads that alternate on one host CPU. Each hand-over then takes a
@@ -109,7 +109,8 @@ pub(crate) struct Driver<'a> {
 
 impl Drop for Driver<'_> {
     fn drop(&mut self) {
-        // Of the command, only the kind is written, because a lost partner may be about to read the other fields.
+        // Only the kind of the command is written, because a partner that no longer responds may be about to read the
+        // other fields.
         let command = &self.mailbox.command;
         command.cancelled.store(u64::MAX, Ordering::Release);
         command.kind.store(END, Ordering::Relaxed);
@@ -180,7 +181,7 @@ impl<'a> Driver<'a> {
         Ok((own, f64::from_bits(self.answer()?)))
     }
 
-    /// Waits for both clocks to rise until two successive readings agree on both sides, or `limit` has passed.
+    /// Waits while the two clocks rise: until two successive readings agree on both sides, or `limit` has passed.
     pub(crate) fn warm_up(&mut self, from: u32, to: u32, limit: Duration) -> Result<(), Failed> {
         self.go(from, to)?;
         let end = Instant::now() + limit;
@@ -276,7 +277,7 @@ impl<'a> Driver<'a> {
         });
         let fewest = |all: &[Figures; 2]| all.iter().map(|figures| figures.samples.len()).min().unwrap_or(0);
         'samples: while fewest(&all) < most {
-            // A disturbed pair continues until it has the minimum number of samples, at most until its limit.
+            // A disturbed pair continues until it has the minimum number of samples, but does not exceed its limit.
             if began.elapsed() > time && fewest(&all) >= least.samples {
                 break;
             }
@@ -297,8 +298,8 @@ impl<'a> Driver<'a> {
         Ok(all)
     }
 
-    /// Takes one sample on the lines from `start`: first `untimed` rounds, then timed `rounds`. `done` is the number of rounds that these
-    /// lines have completed before.
+    /// Takes one sample on the lines from `start`: first `untimed` rounds, then timed `rounds`. `done` is the number of rounds
+    /// already completed on these lines.
     fn sample(
         &mut self,
         how: Handover,

@@ -15,12 +15,12 @@ pub(super) const END: u64 = 3;
 /// The command for the first hand-over method; the methods in [`Handover::ALL`] have consecutive numbers from here on.
 pub(super) const PING_PONG: u64 = 4;
 
-/// Flags in an answer to a ping-pong command: the thread ran on a different CPU; a wait was unsuccessful. The lower
-/// bits count involuntary switches.
+/// Flags in an answer to a ping-pong command: whether the thread ran on a different CPU, and whether a wait was
+/// unsuccessful. The lower bits of the answer count involuntary switches.
 pub(super) const MOVED: u64 = 1 << 62;
 pub(super) const WAITED: u64 = 1 << 61;
 
-/// The driver's part. A command is valid once its number is written, and remains until the partner has answered.
+/// The driver's part. A command is valid once its number is written, and remains valid until the partner has answered.
 #[derive(Default)]
 #[repr(align(128))]
 pub(super) struct Command {
@@ -95,8 +95,8 @@ impl Mailbox {
         }
     }
 
-    /// Waits for a command after number `last` by spinning, which keeps the clock high. While not pinned, it yields
-    /// occasionally, because the driver may need the same CPU.
+    /// Waits for a command after number `last` by spinning, which keeps the clock high. While this thread is not
+    /// pinned, it yields occasionally, because the driver may need the same CPU.
     fn next(&self, last: u64, pinned: bool) -> u64 {
         loop {
             for _ in 0..PATIENCE {
@@ -116,7 +116,7 @@ impl Mailbox {
 /// hundred times the slowest hand-over.
 pub(crate) const PATIENCE: u64 = 200_000;
 
-/// Number of compare-and-swap attempts that take the same time on an uncontended line.
+/// Number of compare-and-swap attempts that, on an uncontended line, take as long as [`PATIENCE`] loads.
 const PATIENCE_TO_SWAP: u64 = 20_000;
 
 /// Lines that a sample uses one after another, with the same number of rounds on each. The cache slice of a line is
@@ -131,8 +131,8 @@ pub(crate) fn lines(start: *mut u64) -> impl Iterator<Item = *mut u64> {
     (0..LINES).map(move |index| start.wrapping_byte_add(index * LINES_APART))
 }
 
-/// Runs one side to its end. Returns `(rounds done, whether a wait was unsuccessful)`. Stops when `enough` returns
-/// true.
+/// Runs one side of the ping-pong until its rounds are done. Returns `(rounds done, whether a wait was unsuccessful)`.
+/// Stops when `enough` returns true.
 ///
 /// # Safety
 /// As for [`hand_over`].

@@ -1,4 +1,5 @@
-//! The pages that contain the lines: each is used once and bound to its home node, and its placement is verified.
+//! The pages that contain the lines. Each page is used once and is bound to its home node, and its placement is
+//! verified.
 
 use record::{Text, text};
 use std::io;
@@ -25,7 +26,8 @@ impl Pages {
     }
 
     /// A fresh page, touched by the calling thread, and its node or the reason why the kernel does not report it. The
-    /// page stays mapped until this value is dropped or until another page is requested after its mapping is used up.
+    /// page stays mapped until this value is dropped, or until all pages of the mapping have been used and another page
+    /// is requested.
     pub(crate) fn fresh(&mut self) -> io::Result<(*mut u8, Result<u32, Text>)> {
         let page = base_page() as usize;
         if (self.used + 1) * page > self.mapping.len() {

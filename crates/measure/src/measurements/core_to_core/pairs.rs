@@ -72,8 +72,8 @@ pub(crate) fn plan(machine: &Machine, cpus: &CpuList, most: usize) -> Plan {
             pool.kept
         })
         .collect();
-    // One pair of each class is taken in turn, so small classes contribute all of their pairs, and the other classes
-    // share the rest.
+    // Each pass over the classes takes one pair of each, so small classes contribute all of their pairs, and the other
+    // classes share the rest.
     let mut pairs: Vec<Pair> = Vec::with_capacity(most);
     let mut seen = std::collections::BTreeSet::new();
     while pairs.len() < most && pools.iter().any(|pool| !pool.is_empty()) {

@@ -6,8 +6,8 @@ use record::{CpuList, Machine};
 
 use crate::measurements::numa::plan::distances;
 
-/// The topology level that two CPUs share, nearest first. The numbers are the firmware's distances between their nodes,
-/// if they are on different nodes and the firmware reports a distance.
+/// The topology level that two CPUs share, nearest first. The number is the firmware's distance between the nodes of the two
+/// CPUs, if these are different nodes and the firmware reports their distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum TopologyClass {
     /// A core.
@@ -42,8 +42,8 @@ impl TopologyClass {
     }
 }
 
-/// The topology of one CPU, as numbers that are equal for two CPUs if, and only if, the CPUs share the component.
-/// Components shared by the whole package are omitted, because they are equivalent to the package.
+/// The topology of one CPU, as one number per component: two CPUs have the same number if, and only if, they share the
+/// component. Components shared by the whole package are omitted, because they are equivalent to the package.
 #[derive(Clone, Debug, Default)]
 struct Home {
     core: Option<u32>,
@@ -155,8 +155,9 @@ pub(crate) mod tests {
     use super::*;
     use record::machine::{Cache, CacheKind, Cpu, Node};
 
-    /// CPUs of `packages` × `nodes` per package × `cores` per node × `threads`; the siblings of the first core are 0
-    /// and the number of cores. `sharing` is the number of cores of a node that share a last-level cache.
+    /// CPUs of `packages` × `nodes` per package × `cores` per node × `threads`; the siblings of the first core are
+    /// CPU 0 and the CPU whose number equals the total number of cores.
+    /// `sharing` is the number of cores of a node that share a last-level cache.
     pub(crate) fn made(packages: u32, nodes: u32, cores: u32, threads: u32, sharing: u32) -> Machine {
         let mut machine = Machine::default();
         let all = packages * nodes * cores;

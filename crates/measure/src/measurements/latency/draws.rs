@@ -22,7 +22,7 @@ use crate::watch::{Watch, Watched};
 use os::mapping::Page;
 use os::placement::Placement;
 
-/// Number of page sets in addition to the first. The total is odd, so that the median belongs to one of them.
+/// Number of page sets in addition to the first. The total is odd, so that the median belongs to one set.
 const MORE: usize = 2;
 
 /// Rounds over all sets; the first set and the one on huge pages have already been sampled once.
@@ -32,8 +32,8 @@ const TURNS: usize = 4;
 const LARGEST: usize = 256 << 20;
 
 /// Measures the last points of the curves, of `bytes` each, also on other base pages if time and memory allow, with the
-/// same number of samples of each set. All sets are retained until the last one is done, because freed pages would be
-/// reused. `making` is the time to create one set, s.
+/// same number of samples for each set of pages. All sets are retained until the last one is done, because freed pages
+/// would be reused. `making` is the time to create one set, s.
 pub(super) fn sample_again(
     curves: &mut [Curve],
     bytes: usize,

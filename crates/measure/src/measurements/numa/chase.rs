@@ -38,8 +38,8 @@ pub(crate) struct Cells {
     pub unfinished: bool,
 }
 
-/// Samples all cells round by round until the samples agree or the time `until` is reached. The first round is always finished, but not
-/// beyond `at_most`.
+/// Samples all cells round by round until the samples agree or the time `until` is reached. The first round is finished even after `until`,
+/// but not after `at_most`.
 pub(crate) fn take_samples(
     context: &mut Context,
     rows: &[Row],
@@ -93,7 +93,7 @@ pub(crate) fn take_samples(
 }
 
 /// The row of a turn, and the column at which the turn begins. Each round begins with a different row, and the column is drawn at random.
-/// If it were always the row's own node, disturbances of a turn's first sample would always affect the local cells.
+/// If every turn began at the row's own node, disturbances of a turn's first sample would always affect the local cells.
 fn next_turn(random: &mut Random, round: usize, turn: usize, rows: usize, columns: usize) -> (usize, usize) {
     ((turn + round) % rows, random.below(columns))
 }

@@ -141,7 +141,7 @@ fn plan_size(context: &Context, node: u32, columns: usize, wanted: u64) -> Resul
         return Ok(bytes);
     }
     Err(Unavailable::new(if of_node <= allowed {
-        text!("only {free} free on the node", free = Value::Bytes(free.unwrap_or(0)))
+        text!("only {free} of memory is free on the node", free = Value::Bytes(free.unwrap_or(0)))
     } else {
         text!("at most {allowed} may be used on each of {columns} nodes", allowed = Value::Bytes(allowed))
     }))

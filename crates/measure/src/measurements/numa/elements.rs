@@ -1,5 +1,5 @@
-//! Measures the time per element from each node to each node, as printed by lmbench's `stream`: one thread copies and
-//! adds within a column's memory. This measurement is the last one, because it overwrites the cycle of the latency
+//! Measures the time per element from each node to each node, as printed by lmbench's `stream`: one thread runs copy
+//! and triad loops within a column's memory. This measurement runs last, because it overwrites the cycle of the latency
 //! measurement.
 
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use os::mapping::Mapping;
 /// The loops for which the most results have been published.
 pub(crate) const OPS: [Op; 2] = [Op::Copy, Op::Triad];
 
-/// Bytes of each array per call of the kernel.
+/// Bytes of each array that a loop processes per call.
 const CHUNK: usize = 128 << 10;
 
 /// Samples of a run.
@@ -77,7 +77,7 @@ impl<'a> Arrays<'a> {
             while Instant::now() < end && stop.signal().is_none() {
                 let array = |index| this.array(index, at);
                 // SAFETY: three arrays of at least a chunk each from this offset, aligned to 64 bytes, disjoint and
-                // used only by this thread; the kernel's vectors are usable here.
+                // used only by this thread; the loop's vector instructions are usable here.
                 unsafe { (stream.run)(array(0), array(1), array(2), CHUNK) };
                 done += (CHUNK / size_of::<f64>()) as f64;
                 log.note(member.start, done);

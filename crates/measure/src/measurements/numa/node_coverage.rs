@@ -5,10 +5,10 @@ use record::text::Value;
 use record::units::{bytes, percent};
 use record::{Coverage, CpuList, Text, Unavailable, text};
 
-/// Nodes whose result is too low, each with its result.
+/// Nodes with a value that is too low (an amount of memory, or a share of it), each with this value.
 type Low = Vec<(u32, f64)>;
 
-/// The range of the results: `8 MiB`, or `8 MiB to 12 MiB`.
+/// The range of the values: `8 MiB`, or `8 MiB to 12 MiB`.
 fn describe(low: &[(u32, f64)], word: impl Fn(f64) -> String) -> String {
     let values = || low.iter().map(|(_, value)| *value);
     let [low, high] = [values().reduce(f64::min), values().reduce(f64::max)];
@@ -16,10 +16,10 @@ fn describe(low: &[(u32, f64)], word: impl Fn(f64) -> String) -> String {
     if low == high { low } else { format!("{low} to {high}") }
 }
 
-/// The collected coverage of nodes.
+/// The coverage entries of all nodes, collected until they are reported.
 #[derive(Debug, Default)]
 pub(crate) struct NodeCoverage {
-    /// Each entry with its nodes; the entry gets its name at the end.
+    /// Each entry with its nodes. The entries have no names before [`Self::into_entries`].
     said: Vec<(Coverage, CpuList)>,
     short_of_time: Low,
     short_of_memory: Low,
@@ -27,7 +27,7 @@ pub(crate) struct NodeCoverage {
 }
 
 impl NodeCoverage {
-    /// Adds the entry `reported` for `node`; the entry gets its name later.
+    /// Adds the entry `reported`, which has no name yet, for `node`.
     pub(crate) fn add(&mut self, node: u32, reported: Coverage) {
         match self.said.iter_mut().find(|(said, _)| *said == reported) {
             Some((_, nodes)) => nodes.insert(node),
@@ -52,7 +52,8 @@ impl NodeCoverage {
         self.walks.push((node, share));
     }
 
-    /// The entries, for this amount of wanted memory per node and this remedy for lack of time.
+    /// The entries, with their names. `wanted` is the amount of memory wanted per node, and `more_time` is the remedy
+    /// for lack of time.
     pub(crate) fn into_entries(self, wanted: u64, more_time: &str) -> Vec<Coverage> {
         let mut said = self.said;
         let nodes = |low: Low| low.into_iter().map(|(node, _)| node).collect::<CpuList>();
@@ -61,7 +62,7 @@ impl NodeCoverage {
             (self.short_of_memory, "free memory", FREE_MEMORY.into()),
         ] {
             let why = text!(
-                "{what} allowed {size} of memory instead of {wanted}: bandwidth may include cache hits",
+                "{what} sufficed for only {size} instead of {wanted}: bandwidth may include cache hits",
                 size = describe(&low, |value| bytes(value as u64)),
                 wanted = Value::Bytes(wanted)
             );
@@ -104,7 +105,7 @@ mod tests {
                 ("numa nodes 0-15", "memory not measured: mbind is refused: EPERM"),
                 (
                     "numa nodes 0-15",
-                    "time allowed 8 MiB to 12 MiB of memory instead of 64 MiB: bandwidth may include cache hits"
+                    "time sufficed for only 8 MiB to 12 MiB instead of 64 MiB: bandwidth may include cache hits"
                 ),
                 ("numa node 3", "50.0 % of memory is on huge pages: latencies include page walks"),
             ]

@@ -15,7 +15,7 @@ const LEAST_WANTED: u64 = 64 << 20;
 const EMULATED_WANTED: u64 = 8 << 20;
 
 /// Maximum times on an emulated machine, s: for creating a column, for all samples of a latency cell, and for a
-/// bandwidth cell. With 32 CPUs emulated on two busy host CPUs, these took 1 to 10 % of the maximum.
+/// bandwidth cell. With 32 CPUs emulated on two busy host CPUs, these steps took 1 to 10 % of the maximum.
 const EMULATED_SECONDS: (f64, f64, f64) = (10.0, 0.5, 2.0);
 /// Maximum time for a time-per-element cell on an emulated machine, s.
 const EMULATED_ELEMENTS: f64 = 2.0;
@@ -86,7 +86,7 @@ pub(crate) fn impossible(machine: &Machine, cpus: &CpuList) -> Option<Unavailabl
     if columns.is_empty() {
         return Some(
             text!("no memory node is allowed")
-                .with_remedy(text!("allow memory nodes: cpuset.mems of the cgroup")),
+                .with_remedy(text!("allow memory nodes in cpuset.mems of the cgroup")),
         );
     }
     // A single cell is useful only if it is remote.
@@ -99,7 +99,7 @@ pub(crate) fn impossible(machine: &Machine, cpus: &CpuList) -> Option<Unavailabl
                 node = rows[0].node
             )
             .with_remedy(text!(
-                "allow more nodes: --cpus, taskset, cpuset.cpus and cpuset.mems of the cgroup"
+                "allow more nodes (--cpus, taskset, cpuset.cpus and cpuset.mems of the cgroup)"
             )),
         );
     }
@@ -180,7 +180,7 @@ pub(crate) struct Phases {
     pub cells: usize,
     /// Time for which all threads read in one run over a cell, s.
     pub window: f64,
-    /// The time-per-element cells, if the measurement is requested by name, including the creation of their arrays.
+    /// Time for the time-per-element cells and for creating their arrays, s; 0 in a quick and in a default run.
     pub elements: f64,
     /// Number of time-per-element cells that fit.
     pub element_cells: usize,

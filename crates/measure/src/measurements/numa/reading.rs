@@ -9,7 +9,7 @@ use crate::common_interval::{self, WorkLog};
 use os::Stop;
 use os::mapping::Mapping;
 
-/// Bytes per call of the kernel: about 10 µs of work, much longer than the time to log the call.
+/// Bytes per call of the read loop: about 10 µs of work, much longer than the time to log the call.
 const CHUNK: usize = 128 << 10;
 
 /// The results of a run.
@@ -61,8 +61,8 @@ pub(crate) fn run(
         log.note(member.start, done);
         loop {
             let from = start.wrapping_add(offset).cast::<f64>();
-            // SAFETY: the chunk is within the thread's part of the memory, which was written and is only read now; it is
-            // aligned to 64 bytes, and the kernel's vectors are usable here.
+            // SAFETY: the chunk is within the thread's part of the memory, which was written and is only read now; it is aligned to 64
+            // bytes, and the loop's vector instructions are usable here.
             unsafe { (kernel.run)(std::ptr::null_mut(), from, std::ptr::null(), CHUNK) };
             done += CHUNK as f64;
             log.note(member.start, done);

@@ -163,8 +163,8 @@ impl Heat {
     }
 }
 
-/// The mapping of values to shades: 0 is the fastest. All shades cover the same ratio of values, because users compare results by
-/// factors.
+/// The mapping of values to shades: 0 is the fastest. For each shade, the ratio of its highest to its lowest value is the same, because
+/// users compare results by factors.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shading {
     low: f64,

@@ -39,7 +39,7 @@ fn value(row: &Row, cell: &Cell) -> String {
 }
 
 /// The speed relative to the baseline (above 1 is faster), with its interval; if neither direction is better, the ratio
-/// of the results. Empty for results that are not printed.
+/// of the results. `-` if either result is withheld; empty without a ratio.
 fn speed(c: &Comparison, row: &Row, cell: &Cell) -> [String; 2] {
     let withheld = cell.withheld || row.cells.get(c.baseline).is_some_and(|base| base.withheld);
     match row.speed(cell) {
@@ -84,8 +84,8 @@ fn few(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
     for other in &others {
         heads.extend([head("#", &called(c, *other)), format!("#{ratio}")]);
         if watches || single {
-            // For two records or recordings, readers look for the verdict first, so long names are wrapped before the
-            // verdict is omitted.
+            // If two records or recordings are compared, readers look for the verdict first. If there is too little
+            // room, long names are therefore wrapped before the verdict is omitted.
             let mark = |is_optional| if is_optional { "?" } else { "" };
             let words = if watches { "" } else { "difference" };
             heads.push(format!("{}#95 % interval", mark(!(watches && single))));
@@ -116,8 +116,8 @@ fn few(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
     }
     if signs {
         table.note(
-            "▲ faster or ▼ slower than the baseline by more than noise; unmarked: no difference resolved, or \
-             measured only once",
+            "▲ faster or ▼ slower than the baseline by more than noise; results without a mark show no \
+             resolved difference or were measured only once",
         );
     }
     table.finished()
@@ -135,7 +135,7 @@ fn verdict(c: &Comparison, row: &Row, cell: &Cell, base: &str, other: &str) -> S
         (Some(Verdict::NotResolved { smaller_than }), _) => {
             format!("same (±{})", percent(units::bound(*smaller_than)))
         }
-        // The number of additional samples is useless for another tool's output.
+        // For another tool's output, linespeed cannot take more samples, so their number is omitted.
         (Some(Verdict::TooNoisy { rounds_needed: Some(more) }), _)
             if !c.subjects.iter().any(|subject| subject.imported) =>
         {
@@ -208,7 +208,7 @@ fn many(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
         let values: Vec<f64> = all.iter().map(|(value, _)| *value).collect();
         let (Some(least), Some(most)) = (all.first(), all.last()) else { continue };
         let (best, worst) = if row.better == Some(Better::Higher) { (most, least) } else { (least, most) };
-        // Single results have a ratio, but no estimate of the noise with which it could be compared.
+        // Results with a single sample have a ratio, but no estimate of noise with which the ratio could be compared.
         let judged = |cell: &Cell| {
             !matches!(cell.verdict, None | Some(Verdict::NotMeasurable { .. })) || cell.slower.is_some()
         };
@@ -230,8 +230,8 @@ fn many(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
         ]);
     }
     table.note(
-        "▲, ▼: number of records that are faster or slower than the baseline by more than noise; -: measured \
-         once, so noise is unknown",
+        "▲ and ▼ are the numbers of records that are faster and slower than the baseline by more than noise \
+         (- if measured only once, because the noise is then unknown)",
     );
     table.finished()
 }

@@ -122,8 +122,8 @@ pub(crate) fn forest(c: &Comparison) -> Bars {
     bars.ticks = ticks;
     if !bars.rows.is_empty() {
         let base = label(c, c.baseline);
-        let shown = if all > MOST { format!("; the {MOST} largest of {all}") } else { String::new() };
-        bars.title = format!("Speed compared with {base}: slower left of 1×, faster right of it{shown}");
+        let shown = if all > MOST { format!("; the {MOST} largest of {all} shown") } else { String::new() };
+        bars.title = format!("Speed compared with {base} (slower left of 1×, faster right of it){shown}");
         bars.legend.push((Fill::Same, "no difference resolved, or measured only once".to_owned()));
         match others.as_slice() {
             [other] => bars.legend.push((Fill::Plain, format!("{} differs", label(c, *other)))),
@@ -192,6 +192,6 @@ mod tests {
         c.rows.push(row(Better::Higher, 3.0, Some(false)));
         let bars = forest(&c);
         assert_eq!((bars.rows[0].figure.as_str(), bars.rows.len()), ("3.00×", MOST));
-        assert!(bars.title.ends_with("the 40 largest of 44"), "{}", bars.title);
+        assert!(bars.title.ends_with("the 40 largest of 44 shown"), "{}", bars.title);
     }
 }

@@ -34,8 +34,8 @@ pub(super) fn explanations(c: &Comparison) -> Block {
     Block::new("Explanations", None, parts)
 }
 
-/// Whether an explanation is written from the baseline's point of view, because the baseline is faster, or has more cores without more
-/// throughput.
+/// Whether an explanation is written from the baseline's point of view. This is the case if the baseline is faster, or
+/// has more cores without more throughput.
 fn from_baseline(explanation: &Explanation) -> bool {
     let first = explanation.causes.first();
     let slower = first.is_some_and(|first| (first.factor > 1.0) == first.despite);
@@ -43,8 +43,8 @@ fn from_baseline(explanation: &Explanation) -> bool {
     slower != explanation.held_back.is_some()
 }
 
-/// The causes. Each has its effect (as a factor in the same direction as in the sentence that compares the records), its origin
-/// (measured or modelled), and the underlying results.
+/// The causes. Each is shown with its effect (as a factor in the same direction as in the sentence that compares the
+/// records), with its origin (measured or modelled), and with the underlying results.
 fn causes(explanation: &Explanation) -> Section {
     let inverse = from_baseline(explanation);
     let effect = |factor: f64| times(if inverse { 1.0 / factor } else { factor });

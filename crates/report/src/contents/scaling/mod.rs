@@ -128,7 +128,7 @@ impl Fitted<'_> {
         last.map_or("-".to_owned(), |step| format!("{}{mark}", speed_up(self.line, step)[at]))
     }
 
-    /// The result of the fit, which is omitted if it may be noise or requires more steps.
+    /// The result of the fit; `-` if the result may be noise, or if there are too few steps.
     fn fit(&self, least: u32, says: String) -> String {
         if self.noisy || self.line.points < least { "-".to_owned() } else { says }
     }
@@ -188,8 +188,8 @@ fn fits(workloads: &[Workload], steps: &Steps) -> Table {
     without_the_same_for_all(&mut table);
     if table.rows.iter().any(|row| FIT.iter().any(|at| !row[*at].is_empty())) {
         table.note(
-            "serialized and coherency: σ and κ of the Universal Scalability Law; knee: number of threads beyond which \
-             another thread adds less than half of a thread's work",
+            "serialized and coherency are σ and κ of the Universal Scalability Law; the knee is the number \
+             of threads beyond which another thread adds less than half of a single thread's throughput",
         );
     }
     table.finished()

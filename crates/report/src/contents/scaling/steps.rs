@@ -65,8 +65,8 @@ impl<'a> Steps<'a> {
         self.0.get(&place(workload, &line.placement, threads.into())).copied().unwrap_or_default()
     }
 
-    /// Whether a line is unreliable: its speed-up depends on an unreliable step (the first or last), or its fit on more unreliable
-    /// steps than reliable ones.
+    /// Whether a line is unreliable: its speed-up depends on an unreliable step (the first or last), or its fit is
+    /// based on more unreliable steps than reliable ones.
     pub(super) fn doubtful(&self, workload: &str, line: &Scaling) -> bool {
         let doubt = |threads| {
             self.find(workload, line, threads).throughput.is_some_and(|throughput| throughput.doubt.is_some())

@@ -1,4 +1,4 @@
-//! The processes of a machine, or the threads of the observed processes, in a table with stable lines.
+//! The processes of a machine, or the threads of the observed processes, in a table whose number of lines is constant.
 
 use record::live::{Interval, Process};
 use record::units;
@@ -8,7 +8,7 @@ use crate::paint::{Span, Tone};
 use crate::terminal::screen::Screen;
 use crate::text::{cut, pad_left, pad_right, width};
 
-/// From this many new processes per second, their number is shown, because the CPU time of short-lived processes is not in any row.
+/// At this many new processes per second or more, their number is shown, because the CPU time of short-lived processes is not in any row.
 const MANY_STARTED: f64 = 500.0;
 /// Processes without a row are listed together if they use at least this share of one CPU.
 const OTHERS: f64 = 0.1;
@@ -17,7 +17,7 @@ const OVER: usize = 11;
 /// Two periods count as equal if they differ by less than this share.
 const ALIKE: f64 = 0.2;
 
-/// The last sample of all processes: if sampling is expensive, an interval may have none.
+/// The last sample of all processes. If sampling is expensive, some intervals have no sample of their own.
 #[derive(Clone, Debug, Default)]
 pub struct LastLook {
     processes: Vec<Process>,
@@ -26,7 +26,7 @@ pub struct LastLook {
     is_of_interval: bool,
     /// The machine's activity in that period.
     machine: Meanwhile,
-    /// The machine's activity since then.
+    /// The machine's activity since the end of that period.
     since: Meanwhile,
 }
 
@@ -59,7 +59,8 @@ impl LastLook {
         self.processes.len()
     }
 
-    /// The machine's CPU time and kernel time not used by the first `rows` processes, s; `None` if negligible, or if the periods differ.
+    /// The machine's CPU time and kernel time, in seconds, that the first `rows` processes did not use. `None` if negligible, or if the
+    /// processes and the machine were sampled over different periods.
     fn others(&self, rows: usize) -> Option<(f64, f64)> {
         let Meanwhile { seconds, busy, kernel } = self.machine;
         let shown = self.processes.iter().take(rows);
@@ -107,7 +108,8 @@ impl Columns {
     }
 }
 
-/// The processes with the most CPU time, in at most `room` rows; if others used a relevant amount, the last row is their sum.
+/// The processes with the most CPU time, in at most `room` rows. If the other processes used a relevant amount, the last row shows their
+/// sum.
 pub(super) fn processes(screen: &mut Screen, interval: &Interval, look: &LastLook, room: usize) {
     let columns = Columns::new(screen, &[9, 9, 9], OVER);
     let over = if look.is_of_interval || look.seconds <= 0.0 {
@@ -158,7 +160,7 @@ pub(super) fn threads(screen: &mut Screen, interval: &Interval, room: usize) {
     screen.line(&[Span::quiet(columns.row("TID", "name", &heads, ""))]);
     let service = interval.service.clone().unwrap_or_default();
     let seconds = if service.seconds > 0.0 { service.seconds } else { interval.seconds };
-    // The two times are from different clocks, so a thread's share is limited to 100 %.
+    // A thread's times and the elapsed time are from different clocks, so a thread's share is limited to 100 %.
     let percent = |of: f64, threads: f64| {
         format!("{:.1}", (of / seconds.max(1e-9) * 100.0).clamp(0.0, 100.0 * threads))
     };

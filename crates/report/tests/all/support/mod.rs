@@ -23,6 +23,21 @@ use record::{
 pub const NAMES: &[&str] =
     &["empty", "one", "small", "large", "huge", "nodes-4", "nodes-16", "threads-104", "emulated", "hostile"];
 
+/// Whether all cases are tested, not only a sample.
+pub fn everything() -> bool {
+    std::env::var_os("LINESPEED_TEST_EVERYTHING").is_some_and(|value| !value.is_empty())
+}
+
+/// One in `parts` of `all`, selected by LINESPEED_TEST_SHARE; all of them with LINESPEED_TEST_EVERYTHING.
+pub fn share_of<T>(parts: usize, all: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
+    let share = std::env::var("LINESPEED_TEST_SHARE").ok().and_then(|text| text.parse::<usize>().ok());
+    let (everything, share) = (everything(), share.unwrap_or(0));
+    all.into_iter()
+        .enumerate()
+        .filter(move |(at, _)| everything || at % parts == share % parts)
+        .map(|(_, one)| one)
+}
+
 /// The made-up record of a shape.
 pub fn named(name: &str) -> Option<Record> {
     Some(match name {
