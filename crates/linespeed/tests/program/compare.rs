@@ -403,7 +403,7 @@ fn of_one_machine_it_is_said_what_changed_since_and_noise_is_no_change() {
     };
     let text = flat(&["monday.json", "tuesday.json"]);
     assert!(
-        text.contains("faster: 0. Largest slowdowns: load from memory 120 ns instead of 90.0 ns"),
+        text.contains("0 faster. Largest slowdowns: load from memory 120 ns instead of 90.0 ns"),
         "{text}"
     );
     assert!(text.contains("Changes on the machine: THP (never instead of always)"), "{text}");

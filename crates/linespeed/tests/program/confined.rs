@@ -137,7 +137,7 @@ fn huge_pages_that_are_refused_to_it_are_measured_all_the_same() {
         return skipped("huge_pages_that_are_refused_to_it_are_measured_all_the_same", "emulated");
     }
     let record = whole(linespeed(RUN).without_huge_pages());
-    says_lost(&record, "latency huge pages", "THP is disabled for this process");
+    says_lost(&record, "latency huge pages", "THP was disabled for this process");
     says_lost(&record, "costs page fault 2MiB", "huge page");
     assert!(on_pages(&record, "4KiB") > 0);
 }

@@ -93,7 +93,7 @@ fn the_table_is_shown_at_once_and_again_as_text_and_as_a_page() {
 
 #[test]
 fn wrong_usage_is_said_in_a_line() {
-    run(brief(&["--cpu", "60000"])).fails(2, &["--cpu 60000", "may use"]);
+    run(brief(&["--cpu", "60000"])).fails(2, &["--cpu 60000", "may only use"]);
     ran(["overhead", "--rounds", "0"]).misused(&["--rounds"]);
     ran(["overhead", "--rounds", "1001"]).misused(&["--rounds", "1000"]);
     ran(["overhead", "--cpu", "x"]).fails(2, &["--cpu", "whole number"]);

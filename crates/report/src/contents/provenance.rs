@@ -7,7 +7,7 @@ use record::import::{Import, Origin, Output};
 
 use super::block::Block;
 use crate::table::Table;
-use record::phrase::{agree, count_noun};
+use record::phrase::agree;
 
 /// Maximum number of lines listed per contradiction.
 const MOST_PLACES: usize = 4;
@@ -54,7 +54,7 @@ pub(crate) fn outputs(record: &Record) -> Block {
         ]);
     }
     if import.not_understood.lines > 0 {
-        table.note(&format!("{} not recognized", count_noun(import.not_understood.lines as usize, "line")));
+        table.note(&format!("lines from no supported tool: {}", import.not_understood.lines));
     }
     table.note(&hint(import));
     table.finished().into()
