@@ -287,7 +287,7 @@ step_lab() {
 
 # Succeeds if a program needs neither a library nor a loader.
 file_is_static() {
-    if LC_ALL=C readelf -lW "$1" | grep -Eq 'INTERP|NEEDED'; then
+    if LC_ALL=C readelf -lW "$1" | grep -E 'INTERP|NEEDED' >/dev/null; then
         echo "$1 is not static" >&2
         return 1
     fi
@@ -297,7 +297,7 @@ step_release() {
     local program=$work/linespeed bytes
     if [ -n "$everything" ]; then
         cargo build --release "${release_config[@]}" && cp "$target_dir/$host/release/linespeed" "$program" || return 1
-        if LC_ALL=C readelf -SW "$program" | grep -Eq ' \.(symtab|debug_info) '; then
+        if LC_ALL=C readelf -SW "$program" | grep -E ' \.(symtab|debug_info) ' >/dev/null; then
             echo "$program is not stripped" >&2
             return 1
         fi

@@ -84,7 +84,7 @@ pub fn levels(index: &RecordIndex) -> Vec<Level> {
 }
 
 impl<'a> LatencyCurve<'a> {
-    /// The result on the page size of the curve at the largest working set that was measured on both page sizes; `None` if the curve does
+    /// At the largest working set measured on both page sizes, the result for the page size that the curve uses; `None` if the curve does
     /// not contain this result.
     fn of_both_pages(&self, index: &RecordIndex<'a>) -> Option<&'a Measurement> {
         let (small, huge) = index.pages()?;

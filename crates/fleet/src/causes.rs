@@ -211,7 +211,7 @@ impl Case<'_> {
             return None;
         }
         let says = text!(
-            "{what}: {value}, {usual} on {share} of the others",
+            "{what}: {value} ({share} of the others: {usual})",
             what = fact.what.clone(),
             value = self.shown(own),
             usual = self.shown(*usual),

@@ -10,7 +10,7 @@ pub enum Error {
     /// None of the texts contains output of a supported tool.
     #[error("{}", describe_unknown(*.lines, *.rows))]
     NothingKnown {
-        /// The number of lines that are not blank.
+        /// The number of non-blank lines.
         lines: u64,
         /// The number of table rows with numbers.
         rows: u64,

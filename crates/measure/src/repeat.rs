@@ -74,7 +74,7 @@ pub fn mark_samples<M: IntoIterator<Item = Mark>>(each: impl IntoIterator<Item =
         .collect()
 }
 
-/// The marks for this many samples of a thread that ran on a different CPU.
+/// One `Migrated` mark for each of these samples, whose thread ran on a different CPU.
 pub(crate) fn mark_migrated(samples: usize) -> Vec<SampleMark> {
     mark_samples(std::iter::repeat_n([Mark::Migrated], samples))
 }

@@ -238,7 +238,7 @@ impl Knob {
             listed.is_none_or(|all| all.split_ascii_whitespace().any(|word| word == steadier))
         });
         let adjustment = if planned.changes.is_empty() {
-            Adjustment::Manual(text!("this driver does not offer {steadier}", steadier = steadier.to_owned()))
+            Adjustment::Manual(text!("this driver has no setting {steadier}", steadier = steadier.to_owned()))
         } else {
             Adjustment::Write(planned.changes)
         };

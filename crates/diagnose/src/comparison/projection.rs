@@ -128,7 +128,7 @@ fn project_all_memory(
     };
     let mut says = text!(
         "comparison-estimate",
-        "Estimate for a memory-bound program: {least} to {most} of current speed, if each core is as fast as a core of {who}, or faster in proportion to clock and memory speed."
+        "Estimate for a memory-bound program: {least} to {most} the current speed. The low end assumes no gain from a faster clock or faster memory than those of {who}; the high end assumes the full gain."
     );
     let gain = |setting: &Template| settings.iter().find(|w| w.setting.is(setting)).map(|w| w.gain);
     let of_this_work = |of: &Observed| held.held_back.as_ref().is_some_and(|held| held.work == of.work);

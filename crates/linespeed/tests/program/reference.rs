@@ -130,7 +130,7 @@ fn the_bigger_load_generator_is_said_to_wait_for_its_memory_before_anything_else
             "speed of memory devices (2100 MT/s vs. 2900 MT/s)",
             "Unexplained: at least 1.66×",
             "processes bound to nodes",
-            "Estimate for a memory-bound program: 2.84× to 3.52× of current speed",
+            "Estimate for a memory-bound program: 2.84× to 3.52× the current speed",
             "Observed: 3.60×",
             "(baseline)",
         ],

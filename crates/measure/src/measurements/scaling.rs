@@ -236,7 +236,7 @@ fn affordable(context: &mut Context, workload: &dyn Workload, steps: &[Step]) ->
     if let (Some(least), Some(most)) = (left_out.first(), left_out.last()) {
         let steps = if least == most { least.to_string() } else { format!("{least} to {most}") };
         let why = text!(
-            "memory is sufficient for only {threads} threads ({each} each): {missing} steps with {steps} threads are skipped",
+            "skipped steps: {missing} ({steps} threads), because memory allows only {threads} × {each}",
             each = Value::Bytes(each),
             missing = left_out.len()
         );

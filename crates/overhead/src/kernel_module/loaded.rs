@@ -200,7 +200,7 @@ fn explained(error: &io::Error) -> Unavailable {
         Some(libc::ENODEV) => text!("the CPU is offline, so the kernel module cannot use it")
             .with_remedy(text!("choose a CPU that is online: see linespeed inspect")),
         Some(libc::ETIME) => Unavailable::new(text!(
-            "testing one number exceeded the time limit for disabling interrupts (2 ms), so the kernel module ended the pass"
+            "testing a single number took longer than 2 ms, the limit for disabled interrupts, so the kernel module ended the pass"
         )),
         Some(libc::EINVAL) => {
             text!("module-of-another-version", "the kernel module belongs to another linespeed version")

@@ -180,10 +180,10 @@ pub(crate) fn wakeups(record: &Record) -> Option<Chart> {
     let cpus: BTreeSet<Option<u64>> = cpus.collect();
     let title = format!("Wake-up latency distribution, {}", count_noun(cpus.len(), "CPU"));
     let x = Axis::new("wake-up latency", Scale::Decades, "ns");
-    Chart::of_lines(&title, x, Axis::new("share of later wake-ups", Scale::Decades, "share"), series)
+    Chart::of_lines(&title, x, Axis::new("share of slower wake-ups", Scale::Decades, "share"), series)
 }
 
-/// For the upper bound of each bucket, the share of later wake-ups.
+/// For the upper bound of each bucket, the share of wake-ups with a longer latency.
 fn later_than(measurements: &[&Measurement], wakeups: u64) -> Vec<(f64, f64)> {
     let mut buckets: Vec<(f64, u64)> =
         measurements.iter().flat_map(|m| &m.distribution).map(|b| (b.to, b.count)).collect();
