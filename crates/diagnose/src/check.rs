@@ -11,6 +11,7 @@ use crate::class::{facts, tell_facts};
 use crate::comparison::facts::{FACTS, SHAPE};
 use crate::comparison::name_alone;
 use crate::cpu_accounting::used_by_others;
+use crate::shape::facts::CALM;
 use crate::tables::rows;
 
 /// The minimum reported deviation if the baseline is a single record; smaller deviations occur between runs on one machine.
@@ -113,7 +114,7 @@ fn hold(here: &Record, baseline: &Record) -> Held {
         let memory = here.machine.memory_bytes.zip(baseline.machine.memory_bytes);
         let near = |(here, there): (u64, u64)| here.abs_diff(there) as f64 <= MEMORY_ALIKE * there as f64;
         let alike = code == MEMORY && memory.is_some_and(near);
-        if fact.kind == FactKind::State || fact.is("left-out") {
+        if fact.kind == FactKind::State && !fact.from.starts_with(SHAPE) || fact.is("left-out") {
             continue;
         }
         let off = |here, baseline| FactOff {
@@ -128,8 +129,8 @@ fn hold(here: &Record, baseline: &Record) -> Held {
         match (here_says, baseline_says) {
             // A cache level that neither machine has is not reported as unchecked.
             (None, None) if limit || fact.from == CACHES => {}
-            // If this machine's CPU placement is unknown, it is not reported as unchecked.
-            (None, _) if fact.from.starts_with(SHAPE) => {}
+            // CPU placement is an observation, so only a change for the worse is reported.
+            (here, _) if fact.from.starts_with(SHAPE) && here.as_deref().is_none_or(|it| it == CALM) => {}
             (None, None) => held.neither.push(off(None, None)),
             (here @ Some(_), there @ Some(_)) if here == there || alike => held.agree.push(off(here, there)),
             (here @ Some(_), None) if limit => held.differ.push(off(here, None)),

@@ -70,7 +70,7 @@ pub(super) fn computes(facts: &Facts) -> Option<Text> {
     ];
     let most = others.into_iter().max_by(|a, b| a.0.share.total_cmp(&b.0.share));
     if let Some((most, what)) = most.filter(|(most, _)| most.share >= SPINNING) {
-        says.push(text!("Most of the rest: {what}, {share}.", what, share = share(most)));
+        says.push(text!("The largest other part: {what}, {share}.", what, share = share(most)));
     }
     Some(says)
 }

@@ -2,34 +2,36 @@
 
 use record::Record;
 use record::live::Share;
-use record::shape::Motion;
+use record::shape::{Motion, Shape};
+
+/// The value of a fact about CPU placement that was not observed.
+pub(crate) const CALM: &str = "not observed";
 
 pub(crate) fn cpus_move(record: &Record) -> Option<String> {
     match record.diagnosis.shape.as_ref()?.motion {
         Motion::Floating => Some("yes".to_owned()),
-        Motion::Pinned => Some("no".to_owned()),
+        Motion::Pinned => Some(CALM.to_owned()),
         Motion::Unknown => None,
     }
 }
 
 pub(crate) fn cores_shared(record: &Record) -> Option<String> {
-    let shape = record.diagnosis.shape.as_ref()?;
-    seen_in([shape.sharing, shape.sharing_busy], shape.motion)
+    seen_in(record, |shape| [shape.sharing, shape.sharing_busy])
 }
 
 pub(crate) fn domains_hidden(record: &Record) -> Option<String> {
-    let shape = record.diagnosis.shape.as_ref()?;
-    seen_in([shape.split, None], shape.motion)
+    seen_in(record, |shape| [shape.split, None])
 }
 
 /// Minimum number of checks with the same placement: a single check may be disturbed.
 const LEAST: u64 = 2;
 
-fn seen_in(shares: [Option<Share>; 2], motion: Motion) -> Option<String> {
-    let shares = || shares.iter().flatten().filter(|_| motion != Motion::Unknown);
+fn seen_in(record: &Record, shares: fn(&Shape) -> [Option<Share>; 2]) -> Option<String> {
+    let shape = record.diagnosis.shape.as_ref().filter(|shape| shape.motion != Motion::Unknown)?;
+    let shares = || shares(shape).into_iter().flatten();
     let most = shares().max_by(|a, b| a.share.total_cmp(&b.share))?;
     let says = match shares().map(|share| share.count).sum::<u64>() {
-        0 => "not observed",
+        0 => CALM,
         _ if most.share == 1.0 => "in all placement checks",
         LEAST.. => "in some placement checks",
         _ => return None,

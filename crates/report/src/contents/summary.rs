@@ -194,20 +194,19 @@ pub(crate) fn ends_of((low, high): (f64, f64), unit: &str) -> String {
     range(&low, &high)
 }
 
-/// The published results for similar machines: `typical 95 – 125 ns`, or `typical best …` if the best result here was compared.
+/// The published results for similar machines: `typical 95 – 125 ns`, or `best 109 ns, typical …` if the best result here was compared.
 /// `with_sources` adds the number of sources and the kind of machine.
 pub(crate) fn typical(resource: &Resource, with_sources: bool) -> Option<String> {
     let typical = resource.typical.as_ref()?;
     let range = ends_of((typical.low, typical.high), &resource.unit);
-    if !with_sources {
-        // Whether the best result here was compared instead of the headline.
-        let best = typical.compared.is_some() && typical.compared == resource.ceiling;
-        return Some(format!("typical {}{range}", if best { "best " } else { "" }));
-    }
-    let compared = typical.compared.map(|figure| format!("{} vs. ", units::figure(figure, &resource.unit)));
+    // The best result here, if it was compared instead of the headline.
+    let best = if typical.compared == resource.ceiling { "best " } else { "" };
+    let compared = typical.compared.filter(|_| with_sources || !best.is_empty());
+    let figure = |figure| format!("{best}{}, ", units::figure(figure, &resource.unit));
     let bare = if typical.of_bare_metal { ", on bare metal" } else { "" };
     let sources = count_noun(typical.sources.len(), "source");
-    Some(format!("{}typical {range} ({}, {sources}{bare})", compared.unwrap_or_default(), typical.of))
+    let by = with_sources.then(|| format!(" ({}, {sources}{bare})", typical.of)).unwrap_or_default();
+    Some(format!("{}typical {range}{by}", compared.map(figure).unwrap_or_default()))
 }
 
 /// The resource's position relative to the published results.

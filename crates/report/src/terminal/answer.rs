@@ -306,7 +306,7 @@ mod tests {
             finding.remedy[0].sets = Some(KnobValue::new(KnobName::Thp, "always"))
         };
         record.diagnosis.findings.iter_mut().for_each(set);
-        assert!(answer(&record, 160).contains("sudo linespeed fix 1 -- COMMAND (sets thp to always"));
+        assert!(answer(&record, 160).contains("sudo linespeed fix 1 -- COMMAND # sets thp to always"));
         let mut screen = Screen::new(&style());
         screen.begin_answer(false);
         write(&mut screen, &record, Some("a b"));

@@ -61,8 +61,8 @@ fn write_one(screen: &mut Screen, finding: &Finding, number: usize, shown_by: Op
             let command = finding::fix_command(number, set, Some(of));
             let sets = format!("sets {}{to}", set.knob.name());
             vec![
-                format!("{command} ({sets}, measures before and after)"),
-                format!("{command} ({sets})"),
+                format!("{command} # {sets}, measures before and after"),
+                format!("{command} # {sets}"),
                 command,
             ]
         }
