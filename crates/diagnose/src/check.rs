@@ -114,7 +114,7 @@ fn hold(here: &Record, baseline: &Record) -> Held {
         let memory = here.machine.memory_bytes.zip(baseline.machine.memory_bytes);
         let near = |(here, there): (u64, u64)| here.abs_diff(there) as f64 <= MEMORY_ALIKE * there as f64;
         let alike = code == MEMORY && memory.is_some_and(near);
-        if fact.kind == FactKind::State && !fact.from.starts_with(SHAPE) || fact.is("left-out") {
+        if fact.kind == FactKind::State || fact.is("left-out") {
             continue;
         }
         let off = |here, baseline| FactOff {

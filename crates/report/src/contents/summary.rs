@@ -205,7 +205,7 @@ pub(crate) fn typical(resource: &Resource, with_sources: bool) -> Option<String>
     let figure = |figure| format!("{best}{}, ", units::figure(figure, &resource.unit));
     let bare = if typical.of_bare_metal { ", on bare metal" } else { "" };
     let sources = count_noun(typical.sources.len(), "source");
-    let by = with_sources.then(|| format!(" ({}, {sources}{bare})", typical.of)).unwrap_or_default();
+    let by = Some(format!(" ({}, {sources}{bare})", typical.of)).filter(|_| with_sources).unwrap_or_default();
     Some(format!("{}typical {range}{by}", compared.map(figure).unwrap_or_default()))
 }
 
