@@ -260,3 +260,39 @@ fn core_numbers_that_name_no_cores_are_not_believed() {
     let no_sockets = "# CPU,Core,Socket,Node\n0,0,,\n1,1,,\n";
     assert_eq!(cores(no_sockets), Some(2));
 }
+
+#[test]
+fn what_two_machines_print_in_one_text_is_refused_or_a_contradiction() {
+    let log = |name: &str, tsc: &str| {
+        let name = format!("[    0.500000] smpboot: CPU0: {name} (family: 0x6, model: 0x55, stepping: 0x7)\n");
+        format!("{name}[    1.500000] tsc: Refined TSC clocksource calibration: {tsc} MHz\n")
+    };
+    let environment = |name: &str, count: u32| {
+        format!(
+            "- OS: Ubuntu 18.04.4 LTS\n- Kernel Version: 5.3.13\n- Processor: {name} x{count}\n- Sockets: 1\n"
+        )
+    };
+    let (intel, amd) = ("Intel(R) Xeon(R) Gold 6248 CPU @ 2.50GHz", "AMD EPYC 7763 64-Core Processor");
+    let lscpu = format!("{}Model name: {amd}\n", list(4));
+    for two in [
+        format!("{}{}", log(intel, "2494.140"), log(amd, "2445.404")),
+        format!("{}\n{lscpu}", log(intel, "2494.140")),
+        format!("{lscpu}\n{}", log(intel, "2494.140")),
+        format!("{}model name\t: {amd}\n", log(intel, "2494.140")),
+        format!("{}\n{}", environment("Intel Core i7-6500U CPU", 4), environment("AMD EPYC 7763", 64)),
+    ] {
+        assert!(matches!(machines(&two, Split::Hosts), Err(Error::SeveralMachines(_))), "{two}");
+    }
+    for (unsure, twice) in [
+        (format!("{}{}", log(intel, "2494.140"), log(intel, "2445.404")), "processor.counter_hz"),
+        (format!("{}\n{}", environment(amd, 64), environment(amd, 128)), "counts.cpus_online"),
+    ] {
+        let imported = machines(&unsure, Split::Hosts).unwrap();
+        let says = &imported[0].import.contradictions[0].says;
+        assert!(says.contains(twice), "{says}");
+    }
+    // The same log twice is from one machine.
+    let same = machines(&log(intel, "2494.140").repeat(2), Split::Hosts).unwrap();
+    assert_eq!(same[0].import.contradictions, []);
+    assert_eq!(same[0].machine.processor.model_name.as_deref(), Some(intel));
+}

@@ -69,8 +69,20 @@ impl Reader for PublishedReader {
 pub(super) fn add_fact(text: &str, line: Line, sink: &mut Sink) {
     match take_fact(text, &sink.draft.machine) {
         Ok((path, machine)) => {
+            let path = format!("machine.{}", print_path(&path));
+            let stated = sink.draft.inventory.iter().find(|(known, _)| *known == path);
+            if let Some((_, origin)) = stated.filter(|_| sink.draft.machine != machine) {
+                let origins = [origin.clone(), sink.origin(line)];
+                if path.ends_with(".model_name") {
+                    sink.draft.facts.clash.get_or_insert(origins);
+                } else {
+                    let says = format!("{path} has two values; the record uses the earlier one");
+                    sink.contradict(says, origins.to_vec());
+                }
+                return;
+            }
             sink.draft.machine = machine;
-            sink.note(format!("machine.{}", print_path(&path)), line);
+            sink.note(path, line);
         }
         Err(why) => {
             let name = text.split([' ', '\t', '=']).next().unwrap_or_default();

@@ -101,3 +101,13 @@ fn benchmarks_with_a_line_per_result_are_read() {
         assert_eq!(all_of(text), expected, "{text}");
     }
 }
+
+#[test]
+fn an_environment_in_a_list_describes_the_machine() {
+    let text = "# Report\n## Environment\n- OS: Ubuntu 18.04.4 LTS\n- Kernel Version: 5.3.13\n- Memory: 7.2G\n- Processor: Intel Core \
+        i7-6500U CPU @ 2.50GHz x4\n- Threads per core: 2\n- Cores per socket: 2\n- Sockets: 1\n- Virtualization: VT-x\n## Overview\nPrimes up to 1000000.\n";
+    let machine = import(text).machine;
+    let counts = &machine.counts;
+    assert_eq!((counts.packages, counts.cores, counts.cpus_online), (Some(1), Some(2), Some(4)));
+    assert_eq!(machine.processor.model_name.as_deref(), Some("Intel Core i7-6500U CPU @ 2.50GHz"));
+}
