@@ -80,10 +80,12 @@ pub fn check(here: &Record, base: &Record, comparison: Option<&Comparison>, clas
         Outcome::Defect
     } else if !facts.is_empty() {
         Outcome::Setting
-    } else if !figures.is_empty() && (busy.is_some() || !figures.iter().any(Figure::is_decided)) {
-        Outcome::Undecided
-    } else {
+    } else if figures.is_empty() && !agree.is_empty()
+        || busy.is_none() && figures.iter().any(Figure::is_decided)
+    {
         Outcome::Good
+    } else {
+        Outcome::Undecided
     };
     Check { outcome, facts, not_seen, alike: agree.len(), agree, neither, figures, busy }
 }
@@ -253,6 +255,12 @@ mod tests {
         let check = held(&here);
         assert_eq!((check.outcome, codes(&check)), (Outcome::Setting, vec!["smt", "cpu-quota"]), "{check:?}");
         assert_eq!(check.facts[1].baseline, None);
+    }
+
+    #[test]
+    fn a_baseline_with_which_nothing_can_be_compared_is_not_passed() {
+        let check = check(&baseline(), &Record::default(), None, &[]);
+        assert_eq!((check.outcome, check.alike), (Outcome::Undecided, 0), "{check:?}");
     }
 
     #[test]

@@ -162,7 +162,8 @@ fn write_answer(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
         while room(screen, &by_hand) < LEAST_ROWS && by_hand.pop().is_some() {}
         let room = room(screen, &by_hand).max(LEAST_ROWS);
         let left = screen.rows(settable("Adds noise", &noisy), 0, room);
-        by_name(screen, "and", &noisy[noisy.len() - left..]);
+        let title = if left == noisy.len() { "Add noise" } else { "and" };
+        by_name(screen, title, &noisy[noisy.len() - left..]);
         by_hand.iter().for_each(|text| screen.hanging("", "  ", text));
     }
     screen.blank();
@@ -184,9 +185,9 @@ fn by_name(screen: &mut Screen, title: &str, knobs: &[&Audited]) {
 
 /// The overall state, the noise of the machine, and busy processes.
 fn head(screen: &mut Screen, seen: &Seen, knobs: &[Audited]) {
-    let (by_hand, noisy): (Vec<&Audited>, Vec<&Audited>) =
-        standing(knobs, Stand::Noisy).into_iter().partition(|knob| knob.is_by_hand());
-    let by_hand = by_hand.iter().map(|knob| knob.name()).collect::<Vec<_>>().join(", ");
+    let noisy = standing(knobs, Stand::Noisy);
+    let by_hand = noisy.iter().filter(|knob| knob.is_by_hand());
+    let by_hand = by_hand.map(|knob| knob.name()).collect::<Vec<_>>().join(", ");
     let by_hand = if by_hand.is_empty() { by_hand } else { format!(". Change manually: {by_hand}") };
     let here = count_noun(knobs.len() - standing(knobs, Stand::Absent).len(), "knob");
     let place = if seen.captured { "in this tree" } else { "here" };

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use os::child::{Exit, SpawnError};
 use record::phrase::visible;
 
-/// Exit code if a condition of `--fail-on` was met: a finding at or above the specified level, or a loss of
-/// speed.
+/// Exit code if a condition of `--fail-on` was met: a finding of the specified level or above, or a loss of speed.
 pub const FOUND: u8 = 1;
 
 /// The exit code after a signal, as in shells.

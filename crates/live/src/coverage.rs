@@ -114,7 +114,7 @@ fn others_waits(root: &Root) -> Option<Coverage> {
         }
         _ => text!("live-waits-refused", "wchan and syscall of other users' processes are not readable"),
     };
-    Some(Coverage::degraded(what, reason).with_remedy("run as root"))
+    Some(Coverage::degraded(what, reason).with_remedy("run as root with all capabilities"))
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ pub struct Checked<'a> {
 pub enum Outcome {
     /// No deviation.
     Good,
-    /// The facts match, but no result could be judged.
+    /// The facts match, but no result could be judged; or nothing could be compared.
     Undecided,
     /// A setting or installed software differs.
     Setting,

@@ -264,7 +264,8 @@ fn core_numbers_that_name_no_cores_are_not_believed() {
 #[test]
 fn what_two_machines_print_in_one_text_is_refused_or_a_contradiction() {
     let log = |name: &str, tsc: &str| {
-        let name = format!("[    0.500000] smpboot: CPU0: {name} (family: 0x6, model: 0x55, stepping: 0x7)\n");
+        let name =
+            format!("[    0.500000] smpboot: CPU0: {name} (family: 0x6, model: 0x55, stepping: 0x7)\n");
         format!("{name}[    1.500000] tsc: Refined TSC clocksource calibration: {tsc} MHz\n")
     };
     let environment = |name: &str, count: u32| {

@@ -29,7 +29,7 @@ pub(super) const HYPERFINE_JSON: Tool = Tool {
 pub(super) const HYPERFINE_CSV: Tool = Tool {
     name: "hyperfine --export-csv",
     opens: |line, _| [COLUMNS, COLUMNS_OF_2].iter().any(|columns| line.text.trim().starts_with(columns)),
-    reader: |_| Box::new(CsvReader { columns: Vec::new() }),
+    reader: |_| Box::new(CsvReader(Vec::new())),
 };
 
 /// The list that begins with `"results": [`.
@@ -58,17 +58,15 @@ impl Reader for JsonReader {
             let mut times: Vec<f64> = times.into_iter().flatten().filter_map(Value::as_f64).collect();
             // Since 2.0, each run is stored with all its results.
             let runs = result.get("measurements").and_then(Value::as_array);
-            let of_runs = |name: &str| -> Vec<f64> {
-                let value = |run: &Value| run.get(name)?.get("value")?.as_f64();
-                runs.into_iter().flatten().filter_map(value).collect()
+            let of_runs = |name: &str| -> Option<Vec<f64>> {
+                runs?.iter().map(|run| run.get(name)?.get("value")?.as_f64()).collect()
             };
             let mean_of_runs = |name: &str| {
-                let all = of_runs(name);
-                (!all.is_empty() && runs.is_some_and(|runs| runs.len() == all.len()))
-                    .then(|| all.iter().sum::<f64>() / all.len() as f64)
+                let all = of_runs(name).filter(|all| !all.is_empty())?;
+                Some(all.iter().sum::<f64>() / all.len() as f64)
             };
             if times.is_empty() {
-                times = of_runs("time_wall_clock");
+                times = of_runs("time_wall_clock").unwrap_or_default();
             }
             let runs = Some(times.len() as u64).filter(|runs| *runs > 0);
             // If the runs are missing (jq, older versions), use the printed median.
@@ -101,33 +99,28 @@ fn add_cpu_time(command: &str, seconds: [Option<f64>; 2], line: Line, sink: &mut
     }
 }
 
-struct CsvReader {
-    columns: Vec<String>,
-}
+/// The columns, once the heading was read.
+struct CsvReader(Vec<String>);
 
 impl Reader for CsvReader {
     fn line(&mut self, line: Line, sink: &mut Sink) -> Fit {
         let cells = cells(line.text.trim());
-        if self.columns.is_empty() {
-            self.columns = cells;
+        if self.0.is_empty() {
+            self.0 = cells;
             return Fit::Taken;
         }
         // The row may have been wrapped.
-        if cells.len() != self.columns.len() {
+        if cells.len() != self.0.len() {
             return Fit::Between;
         }
         // Since 2.0, the columns have longer names, and the unit has its own column.
         let cell = |names: [&str; 2]| {
-            let at = self.columns.iter().position(|column| names.contains(&column.as_str()))?;
+            let at = self.0.iter().position(|column| names.contains(&column.as_str()))?;
             cells.get(at)
         };
         let power = |unit: &String| Some(scale_of(unit, "s").filter(|(_, factor)| *factor == 1.0)?.0);
         let exponent = cell(["time_wall_clock_unit"; 2]).map_or(Some(0), power);
-        let number = |names| {
-            exponent.and_then(|exponent| {
-                parse_scaled(cell(names).filter(|text| parse_plain(text).is_some())?, exponent)
-            })
-        };
+        let number = |names| parse_scaled(cell(names).filter(|text| parse_plain(text).is_some())?, exponent?);
         let command = cells.first().filter(|command| !command.is_empty());
         let median = number(["median", "time_wall_clock_median"]);
         let Some((command, median)) = command.zip(median) else { return Fit::Over };

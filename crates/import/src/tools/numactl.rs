@@ -121,12 +121,9 @@ impl Reader for Hardware {
             && output.columns.iter().all(|node| output.distances.contains_key(node));
         let odd = |distance: &u32| !(1..=255).contains(distance);
         if let Some(row) = output.distances.values().find(|row| !whole || row.value.iter().any(odd)) {
-            let why = if whole {
-                "distances must be 1 to 255 (ACPI)"
-            } else {
-                "the distance table is not square: lines are missing"
-            };
-            sink.withhold_at("machine.nodes[].distances", why.to_owned(), row.origin.clone());
+            let range = "distances must be 1 to 255 (ACPI)";
+            let why = if whole { range } else { "the distance table is not square: lines are missing" };
+            sink.withhold_at("machine.nodes[].distances", why, row.origin.clone());
             output.distances.clear();
         }
         sink.draft.facts.numactl.push(output);

@@ -76,8 +76,7 @@ pub(super) fn add_fact(text: &str, line: Line, sink: &mut Sink) {
                 if path.ends_with(".model_name") {
                     sink.draft.facts.clash.get_or_insert(origins);
                 } else {
-                    let says = format!("{path} has two values; the record uses the earlier one");
-                    sink.contradict(says, origins.to_vec());
+                    sink.contradict(format!("{path} has two values; the first is used"), origins.to_vec());
                 }
                 return;
             }
@@ -124,9 +123,6 @@ fn take_fact(text: &str, machine: &Machine) -> Result<(Vec<String>, Machine), Wh
             None => serde_json::from_str(value).unwrap_or_else(|_| Value::from(value)),
         }
     };
-    if parsed.as_u64() == Some(0) {
-        return Err("0 is not possible".to_owned());
-    }
     if parsed.as_f64().is_some_and(|number| !is_possible(&path, number)) {
         return Err(format!("{value} is out of range"));
     }
@@ -149,6 +145,7 @@ fn take_fact(text: &str, machine: &Machine) -> Result<(Vec<String>, Machine), Wh
 /// Whether this number is possible at this path; also used for `lscpu` and `dmidecode`.
 fn is_possible(path: &[String], number: f64) -> bool {
     match path {
+        _ if number == 0.0 => false,
         [first, ..] if first == "counts" => (1.0..=65_536.0).contains(&number),
         [.., last] if last.ends_with("_hz") => (1e6..=1e10).contains(&number),
         [.., last] if last.ends_with("_mt_s") => memory::is_speed(number),

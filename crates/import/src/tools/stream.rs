@@ -116,14 +116,11 @@ impl Reader for StreamReader {
         let bytes = elements.map(|elements| elements.saturating_mul(number("element bytes").unwrap_or(8)));
         let small = self.rows.iter().any(|(_, rate, ..)| *rate < LEAST_HEADLESS);
         for (op, rate, average, line) in &self.rows {
-            let why = match self.unit {
-                _ if self.failed => Some("STREAM reported a failed validation"),
-                Some(None) => Some("the unit of the rates is unknown"),
-                None if small => Some("the unit of the rates is unknown"),
-                _ => None,
-            };
-            if let Some(why) = why {
-                sink.withhold(metrics::MEMORY_BANDWIDTH, why.to_owned(), line.line());
+            let unknown = self.unit.map_or(small, |unit| unit.is_none());
+            if self.failed || unknown {
+                let why = "STREAM reported a failed validation";
+                let why = if self.failed { why } else { "the unit of the rates is unknown" };
+                sink.withhold(metrics::MEMORY_BANDWIDTH, why, line.line());
                 continue;
             }
             let place = Labels::new()

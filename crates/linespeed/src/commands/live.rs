@@ -225,7 +225,7 @@ impl Shown {
         if options.out.quiet_output {
             return Ok(());
         }
-        let head = format!("{}; {} of {time}", self.head, record::units::figure(interval.seconds, "s"));
+        let head = format!("{}; {} until {time}", self.head, record::units::figure(interval.seconds, "s"));
         let goes_on = live.once.is_none();
         self.look.take(interval);
         let (look, watch) = (&self.look, &keeping.watch);

@@ -29,6 +29,7 @@ pub struct Records {
 #[derive(Debug, Subcommand)]
 pub enum RecordsAction {
     /// Remove records with their pages and labels
+    #[command(aliases = ["remove", "delete"])]
     Rm {
         /// Record names, labels, or files in the state directory
         #[arg(required = true, value_name = "RECORD")]

@@ -85,7 +85,7 @@ fn what_is_wrong_is_reported_with_its_line_and_no_figure_is_guessed() {
         ("load.latency 0.001 ns", "is physically impossible"),
         ("machine.counts.packges = 2", "an inventory has no counts.packges"),
         ("machine.counts.packages = two", "is not a valid value"),
-        ("machine.counts.packages = 0", "0 is not possible"),
+        ("machine.counts.packages = 0", "0 is out of range"),
         ("machine.counts.packages = 4294967295", "is out of range"),
         ("machine.processor.base_hz = 99 GHz", "is out of range"),
         ("machine.memory_devices.0.rated_mt_s = 32768", "is out of range"),
