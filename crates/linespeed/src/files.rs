@@ -1,7 +1,5 @@
 //! Locations of records, pages and other output files, and atomic writes.
 
-use std::io::ErrorKind;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -10,15 +8,10 @@ use os::{Invoker, places};
 use record::Text;
 use record::phrase::visible;
 use record::redaction::{Aliases, Key};
-use record::regular_file::{self, NotRead};
 
 use crate::failure::Failure;
 
 const WAY_OUT: &str = "choose another path with --output FILE, or write to standard output (--json, --html…)";
-/// System errors after which the settings file counts as missing.
-const NONE: [ErrorKind; 3] = [ErrorKind::NotFound, ErrorKind::PermissionDenied, ErrorKind::NotADirectory];
-/// Maximum size of a settings file.
-const MOST_OF_A_SETTING: u64 = 64 << 10;
 
 /// Writes files. Under sudo, files in the state directory belong to the invoking user.
 static WRITER: LazyLock<Writer> = LazyLock::new(|| {
@@ -44,25 +37,6 @@ pub fn state_folder() -> Result<PathBuf, Failure> {
 /// The directory of the user's recipes.
 pub fn recipes() -> Option<PathBuf> {
     places::config_folder().map(|folder| folder.join("recipes"))
-}
-
-/// The path of a settings file of the user, its text, and whether the file belongs to the current user or root.
-/// `None` if there is no such file.
-pub fn setting(name: &str) -> Result<Option<(PathBuf, String, bool)>, Failure> {
-    let Some(path) = places::config_folder().map(|folder| folder.join(name)) else { return Ok(None) };
-    // As root, read only files that the invoking user may read.
-    let _owner = Invoker::of_sudo().map(|invoker| invoker.assume());
-    let refused = |why: String| Failure::Usage(format!("{}: {why}", visible(&path)));
-    let (text, data) = match regular_file::read(&path, MOST_OF_A_SETTING) {
-        Ok(read) => read,
-        // A home directory that this user may not read belongs to someone else, and so do the settings in it. HOME may also be
-        // /dev/null.
-        Err(NotRead::Io(error)) if NONE.contains(&error.kind()) => return Ok(None),
-        Err(why) => return Err(refused(why.to_string())),
-    };
-    let text = String::from_utf8(text).map_err(|_| refused("is not UTF-8 text".to_owned()))?;
-    let own = os::is_ours(data.uid());
-    Ok(Some((path, text, own)))
 }
 
 /// Checks before a run that a file can be written to `path`, to avoid losing a minute of measurements.

@@ -12,7 +12,6 @@ use report::view::Form;
 use crate::failure::Failure;
 
 mod check;
-mod defaults;
 #[cfg(test)]
 mod documents_tests;
 mod fail_on;

@@ -36,7 +36,7 @@ fn huge_pages() -> Option<String> {
 
 fn linespeed(home: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(PROGRAM);
-    command.args(words).env("HOME", home).env_remove("XDG_STATE_HOME").env_remove("LINESPEED_OPTS");
+    command.args(words).env("HOME", home).env_remove("XDG_STATE_HOME");
     command
 }
 

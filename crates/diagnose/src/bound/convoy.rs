@@ -38,6 +38,27 @@ pub(super) fn is_one_at_a_time(facts: &Facts) -> bool {
         && facts.cpus - facts.used() - beside(&facts.around(), facts.used()).unwrap_or(0.0) >= LEAST_IDLE
 }
 
+/// If threads waited for input between runs in at least this share of the samples, the other threads wait for work.
+const FED: f64 = 0.1;
+/// Maximum share of samples without a ready thread at which a program works without a pause.
+const PAUSES: f64 = 0.05;
+/// If the CPUs are idle for longer than this per context switch, s, the threads wait for something else than each other: waking a thread
+/// takes less time, even if a virtual CPU has to be started.
+const HANDOVER: f64 = 250e-6;
+
+/// Whether a program works only on demand or at times: its threads wait for input or for a time to come, so its other waits are for work.
+pub(super) fn is_fed(facts: &Facts) -> bool {
+    let (waits, looks) = (facts.waits(), facts.looks());
+    let idle = looks.idle as f64 / looks.all.max(1) as f64;
+    let inputs =
+        ["network", "events", "pipe", "terminal", "io_uring"].into_iter().filter_map(|word| waits.get(word));
+    let again = inputs.map(|waits| waits.again).sum::<u64>() as f64;
+    let is_long = |switches: f64| idle * facts.wall > HANDOVER * switches;
+    let pauses = idle > PAUSES;
+    pauses && facts.counted("context-switches").is_some_and(is_long)
+        || again >= FED * looks.all as f64 && (pauses || !is_one_at_a_time(facts))
+}
+
 /// Lock waits of the threads in one process.
 pub(super) fn locks(facts: &Facts) -> Option<LockWaits> {
     facts.waits().get("lock")?.locks
@@ -77,7 +98,7 @@ impl Convoy {
         }
         // A thread that never waits is not delayed by a lock, even if other threads of its process (such as a runtime's) wait.
         let never_waits = facts.threads.first().is_some_and(|(_, on)| *on >= NEVER_WAITS * facts.wall);
-        if never_waits && !in_mutex {
+        if (never_waits || is_fed(facts)) && !in_mutex {
             return None;
         }
         let kernel = facts.system / facts.cpu().max(1e-9);

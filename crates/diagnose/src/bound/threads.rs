@@ -6,7 +6,7 @@ use record::text::Value;
 use record::units::{significant, thousands};
 use record::{Text, text};
 
-use super::convoy::{Convoy, FEW_LOOKS, LEAST_IDLE, is_one_at_a_time, locks};
+use super::convoy::{Convoy, FEW_LOOKS, LEAST_IDLE, is_fed, is_one_at_a_time, locks};
 use super::time::used_by_others;
 use super::{Cause, FIRST, Facts, detail, sampled, verdict};
 
@@ -130,7 +130,8 @@ pub(super) fn imbalance(facts: &Facts) -> Option<Cause> {
     // Threads that only wait for other threads do none of the work.
     let (first, busiest) = facts.threads.first().cloned()?;
     let working: Vec<_> = facts.threads.iter().map(|(_, on)| *on).filter(|on| *on >= busiest * 0.1).collect();
-    if working.len() < 2 || facts.used() < 1.2 || busiest < facts.wall * 0.5 {
+    let waits = busiest < facts.wall * 0.9 && is_fed(facts);
+    if working.len() < 2 || facts.used() < 1.2 || busiest < facts.wall * 0.5 || waits {
         return None;
     }
     let mean = working.iter().sum::<f64>() / working.len() as f64;

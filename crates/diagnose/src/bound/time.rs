@@ -81,6 +81,8 @@ pub(super) fn reported_of_others(facts: &Facts) -> Option<f64> {
 
 /// If at least this share of the CPUs is idle, threads do not wait because there are too few CPUs.
 const IDLE_SHARE: f64 = 0.25;
+/// Minimum average number of running and ready threads at which a command's own threads delay each other.
+const STACKED: f64 = 2.0;
 
 pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     // A lack of CPUs costs nothing while the command does not request one.
@@ -93,8 +95,10 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     let taken = others.map_or(left, |others| others.min(left));
     // If other processes used more CPUs than the command, they are the main cause, regardless of the command's number of threads.
     let is_single = facts.threads.len() == 1;
-    let own = runnable - taken * facts.wall > runnable / 2.0
-        && taken <= facts.used()
+    let is_idle = others.is_some_and(|others| left - others >= IDLE_SHARE * facts.cpus);
+    // While CPUs are idle, threads that are ready together wait for each other.
+    let is_stacked = is_idle && facts.looks().active as f64 >= STACKED * facts.looks().all as f64;
+    let own = (runnable - taken * facts.wall > runnable / 2.0 && taken <= facts.used() || is_stacked)
         && !(is_single && facts.looks().most_active <= 1);
     // A single thread cannot delay itself. If other processes explain the entire wait, the threads of a multithreaded command did not delay
     // each other either.
@@ -103,7 +107,6 @@ pub(super) fn contention(facts: &Facts) -> Option<Cause> {
     let (runnable, of) = (Value::Figure(runnable, "s"), Value::Share(share));
     let cause = if own {
         let (used, cpus) = (significant(facts.used()), cpus(facts.cpus as u32));
-        let is_idle = others.is_some_and(|others| left - others >= IDLE_SHARE * facts.cpus);
         let words = if is_idle { ["one-cpu-queue", "spread"] } else { ["too-few-cpus", "more-cpus"] };
         let says = text!(verdict(words[0]), runnable, share = of, used, cpus);
         Cause::new(BoundBy::TooFewCpus, share * wanted, says, words[1])
@@ -188,7 +191,11 @@ pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
         let part = super::share(most.share);
         let says = text!(verdict("kernel-kind"), share = Value::Share(share), part, what);
         // Contention for a lock also uses kernel time.
-        let by = if most.kind == BoundKind::Futex { BoundBy::Lock } else { BoundBy::Kernel };
+        let by = match most.kind {
+            BoundKind::Futex => BoundBy::Lock,
+            BoundKind::Spinning => BoundBy::OwnThreads,
+            _ => BoundBy::Kernel,
+        };
         let cause = with_kind(Some(most.kind), Cause::new(by, share_of_time, says, ""));
         let seen = text!("kernel samples: {count}", count = most.share.count);
         return Some(cause.cite(seen, detail("sampled")));

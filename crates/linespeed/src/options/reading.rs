@@ -8,7 +8,7 @@ use record::glossary::Group;
 use record::phrase::quote_word;
 
 use super::taken::ALL;
-use super::{Options, defaults, is_taken};
+use super::{Options, is_taken};
 use crate::failure::Failure;
 
 /// What the command line requests.
@@ -23,11 +23,7 @@ pub enum Asked {
 pub fn parse() -> Result<Asked, Failure> {
     use std::io::IsTerminal;
     let arguments: Vec<OsString> = std::env::args_os().collect();
-    let mut read_line = read(arguments.clone());
-    if let Ok((_, matches)) = &read_line {
-        read_line = read(defaults::complete(arguments.clone(), matches, &definition())?);
-    }
-    match read_line {
+    match read(arguments.clone()) {
         Ok((_, matches)) if matches.subcommand_name() == Some(ALL) => {
             let page = definition().find_subcommand_mut(ALL).map(|page| page.render_long_help().to_string());
             Ok(Asked::Text(page.unwrap_or_default()))

@@ -32,7 +32,7 @@ fn output(command: &str, folder: &Path) -> String {
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("exec 2>&1; {command}")]).current_dir(folder);
     shell.env("PATH", path).env("HOME", folder).env("XDG_STATE_HOME", folder).env("XDG_CONFIG_HOME", folder);
-    shell.env("COLUMNS", "80").env("LC_ALL", "C.UTF-8").env("NO_COLOR", "1").env_remove("LINESPEED_OPTS");
+    shell.env("COLUMNS", "80").env("LC_ALL", "C.UTF-8").env("NO_COLOR", "1");
     String::from_utf8(shell.output().unwrap().stdout).unwrap()
 }
 

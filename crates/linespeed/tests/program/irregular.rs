@@ -78,29 +78,6 @@ fn no_command_waits_for_what_lies_in_the_state_folder() {
 }
 
 #[test]
-fn options_are_read_of_a_regular_file_alone() {
-    for kind in KINDS {
-        let home = Home(folder());
-        let place = home.0.path().join(".config/linespeed");
-        std::fs::create_dir_all(&place).unwrap();
-        lay(kind, &place.join("options"));
-        home.ran(&["records"]).fails(2, &["linespeed/options: "]);
-    }
-    let home = Home(folder());
-    let place = home.0.path().join(".config/linespeed");
-    std::fs::create_dir_all(&place).unwrap();
-    for content in [&b"\xff\xfe"[..], &[b'\n'; 1 << 20]] {
-        std::fs::write(place.join("options"), content).unwrap();
-        home.ran(&["records"]).fails(2, &["linespeed/options: "]);
-    }
-    // As many keep theirs.
-    std::fs::write(home.0.path().join("dotfile"), "--json").unwrap();
-    std::fs::remove_file(place.join("options")).unwrap();
-    symlink(home.0.path().join("dotfile"), place.join("options")).unwrap();
-    assert_eq!(home.ran(&["records"]).succeeds().stdout.trim(), "[]");
-}
-
-#[test]
 fn a_home_that_is_no_folder_has_no_options() {
     let mut command = linespeed(["list"]);
     command.env("HOME", "/dev/null");

@@ -196,24 +196,6 @@ fn what_a_user_and_sudo_keep_is_found_by_both_and_stays_the_users() {
     by_sudo(&["records", "rm", "mine"]).succeeds();
     assert_eq!(std::fs::read_dir(state.join("labels")).unwrap().count(), 0);
 
-    // The user's options are heeded under sudo, but root writes no file that they name, and reads none that the user may not.
-    let (options, named) = (home.join(".config/linespeed/options"), folder.path().join("named.json"));
-    std::fs::create_dir_all(options.parent().unwrap()).unwrap();
-    let options_of = |text: String, user: u32| {
-        std::fs::write(&options, text).unwrap();
-        std::fs::set_permissions(&options, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
-        chown(&options, Some(user), Some(user)).unwrap();
-    };
-    options_of(format!("list --color always\n--output {}", named.display()), NOBODY);
-    assert!(by_sudo(&["list"]).succeeds().stdout.contains("\u{1b}["));
-    by_sudo(&["run", "costs", "--quick", "-q"]).succeeds();
-    assert!(!named.exists(), "root wrote what a user's options name");
-    options_of("--secret".to_owned(), 0);
-    by_sudo(&["list"]).succeeds();
-    options_of("--secret".to_owned(), NOBODY);
-    by_sudo(&["list"]).fails(2, &["--secret"]);
-    std::fs::remove_file(&options).unwrap();
-
     // Recipes are the user's, too; but root runs no programs that a user's file names, unless told to.
     let recipe = home.join(".config/linespeed/recipes/mine.toml");
     std::fs::create_dir_all(recipe.parent().unwrap()).unwrap();

@@ -51,16 +51,16 @@ pub(super) fn kind(
         // Without a system call, the cause is a page fault or an interrupt.
         return site.names_memory.then_some(BoundKind::PageFaults);
     }
-    // On Arm, X8 contains the number of the call. The arguments are in X0 to X2 on Arm, and in RDI, RSI and RDX on x86.
+    // On Arm, X8 contains the number of the call. The arguments are in X0 to X3 on Arm, and in RDI, RSI, RDX and R10 on x86.
     let register = |number: usize| sample.registers.get(number).copied().unwrap_or(0);
-    let (number, first, second, third) = match machine {
-        Machine::Arm => (register(8) as i64, register(0), register(1), register(2)),
-        Machine::X86 => (self::number(site.number?, sample, code)?, register(7), register(6), register(2)),
+    let (number, arguments) = match machine {
+        Machine::Arm => (register(8) as i64, [0, 1, 2, 3].map(register)),
+        Machine::X86 => (self::number(site.number?, sample, code)?, [7, 6, 2, 10].map(register)),
     };
     let call = find_known(machine, number)?;
     let timeout = match call.name {
-        "poll" => third,
-        "epoll_wait" | "epoll_pwait" => register(if machine == Machine::Arm { 3 } else { 10 }),
+        "poll" => arguments[2],
+        "epoll_wait" | "epoll_pwait" => arguments[3],
         _ => 1,
     };
     call.kind.clone().or_else(|| {
@@ -68,16 +68,17 @@ pub(super) fn kind(
         if call.waits.is_none() || timeout as i32 == 0 {
             return Some(BoundKind::Other(format!("syscall-{}", call.name)));
         }
-        Some(match find_by_call(machine, (number, first, second, third), link)? {
+        Some(match find_by_call(machine, (number, arguments), link)? {
             Waiting::Network => BoundKind::Network,
             Waiting::Disk | Waiting::Fsync | Waiting::Terminal | Waiting::Uninterruptible => {
                 BoundKind::FileIo
             }
             Waiting::Sleep => BoundKind::Timers,
-            Waiting::Mutex | Waiting::Lock => BoundKind::Futex,
+            Waiting::Mutex | Waiting::Timed | Waiting::Lock => BoundKind::Futex,
             Waiting::Child => BoundKind::ProcessCreation,
             Waiting::Pipe | Waiting::Events => BoundKind::ContextSwitches,
             Waiting::Faults => BoundKind::PageFaults,
+            Waiting::Ring => BoundKind::Other(format!("syscall-{}", call.name)),
             Waiting::Unknown => return None,
         })
     })

@@ -10,7 +10,7 @@ use record::diagnosis::BoundKind;
 use strum::IntoStaticStr;
 
 /// Wait reasons of threads, in order of precedence. If several threads of a command wait, the first of these reasons is
-/// the cause, because the other threads wait for the threads blocked for that reason.
+/// the cause, because the other threads wait for the threads blocked for that reason. Threads that hardly ever run do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum Waiting {
@@ -23,19 +23,24 @@ pub enum Waiting {
     Uninterruptible,
     /// A read of memory contents from a disk.
     Faults,
+    /// The completion of a request in an io_uring: storage or network.
+    #[strum(serialize = "io_uring")]
+    Ring,
     /// Activity on a socket.
     Network,
     /// Input from a user at a terminal.
     Terminal,
     /// Another process at the other end of a pipe.
     Pipe,
-    /// The end of a requested sleep.
-    Sleep,
     /// The first event on a set of files: poll, select, epoll, signals.
     Events,
+    /// The end of a requested sleep.
+    Sleep,
     /// A mutex held by another thread, according to the futex's expected value.
     #[strum(serialize = "lock")]
     Mutex,
+    /// A condition that another thread signals, or the end of a timeout: a sleep of a runtime, or a timed wait for work.
+    Timed,
     /// A lock, or a condition that another thread signals.
     Lock,
     /// The exit of a child process.
@@ -47,7 +52,7 @@ pub enum Waiting {
 impl Waiting {
     /// Whether the reason is a lock, or may be one.
     pub(super) fn is_a_lock(self) -> bool {
-        matches!(self, Waiting::Mutex | Waiting::Lock)
+        matches!(self, Waiting::Mutex | Waiting::Timed | Waiting::Lock)
     }
 
     /// The name in text and JSON.
@@ -61,7 +66,7 @@ impl Waiting {
 pub(crate) enum Call {
     /// This reason, whatever the arguments are.
     Waits(Waiting),
-    /// A futex: a mutex if its operation and its expected value show it.
+    /// A futex: a mutex if its operation and its expected value show it, else a timed wait if it has a timeout.
     Futex,
     /// Depends on the file in the call's first argument.
     OnAFile,
@@ -74,9 +79,9 @@ pub(crate) enum Call {
 impl Call {
     /// Finds a value by its word in the table of calls.
     fn from_word(word: &str) -> Option<Self> {
-        use Waiting::{Child, Disk, Events, Fsync, Lock, Network, Sleep};
-        let waits =
-            || [Child, Disk, Events, Fsync, Lock, Network, Sleep].into_iter().find(|one| one.word() == word);
+        use Waiting::{Child, Disk, Events, Fsync, Lock, Network, Ring, Sleep};
+        let all = [Child, Disk, Events, Fsync, Lock, Network, Ring, Sleep];
+        let waits = || all.into_iter().find(|one| one.word() == word);
         match word {
             "futex" => Some(Call::Futex),
             "file" => Some(Call::OnAFile),

@@ -29,7 +29,11 @@ impl Program {
     pub(super) fn find_reason(&self, pid: i32, tid: i32, state: char) -> Option<Waiting> {
         let waiting = find_reason(pid, tid, state, self.machine)?;
         let is_go = || *self.is_go.get_or_init(|| Self::is_go(pid));
-        Some(if waiting == Waiting::Lock && is_go() { Waiting::Unknown } else { waiting })
+        Some(if matches!(waiting, Waiting::Timed | Waiting::Lock) && is_go() {
+            Waiting::Unknown
+        } else {
+            waiting
+        })
     }
 
     /// Whether a process runs a Go program, according to the section names of its file. The kernel cannot see waits of

@@ -368,7 +368,11 @@ impl Sampler {
             sleepers.retain(|one| one.state == 'D' || one.state == 'S' && ran(one));
         }
         sleepers.sort_by_key(|one| (!one.again, !ran(one)));
-        let asked = sleepers.into_iter().take(self.effort.waiting);
+        let had: Vec<u64> = sleepers
+            .iter()
+            .map(|one| threads.get(&(one.pid, one.tid)).map_or(0, |thread| thread.spells.had()))
+            .collect();
+        let asked = sleepers.into_iter().zip(had).take(self.effort.waiting);
         self.seen.ask(asked, &mut HashMap::new(), |key, waiting| {
             if let Some(thread) = threads.get_mut(&key) {
                 thread.spells.waits(waiting);

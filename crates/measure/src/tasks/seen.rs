@@ -48,15 +48,16 @@ impl Seen {
         self.looks.idle += u64::from(active == 0);
     }
 
-    /// Determines and counts the wait reason of each thread, and passes it to `hear`; returns the first reason in order of precedence.
+    /// Determines and counts the wait reason of each thread, and passes it to `hear`. Each thread is given with its CPU time so far, ns.
+    /// Returns the reason that holds up the work.
     pub(super) fn ask(
         &mut self,
-        sleepers: impl Iterator<Item = Sleeper>,
+        sleepers: impl Iterator<Item = (Sleeper, u64)>,
         programs: &mut HashMap<i32, Program>,
         mut hear: impl FnMut((i32, i32), Waiting),
     ) -> Option<Waiting> {
-        let mut first: Option<Waiting> = None;
-        for Sleeper { pid, tid, state, again } in sleepers {
+        let mut reasons: Vec<(Waiting, u64)> = Vec::new();
+        for (Sleeper { pid, tid, state, again }, had) in sleepers {
             let program = programs.entry(pid).or_insert_with(|| Program::of_process(pid));
             let Some(waiting) = program.find_reason(pid, tid, state) else {
                 self.looks.unread += 1;
@@ -66,9 +67,9 @@ impl Seen {
             waits.threads += 1;
             waits.again += u64::from(again);
             hear((pid, tid), waiting);
-            first = Some(first.map_or(waiting, |first| first.min(waiting)));
+            reasons.push((waiting, had));
         }
-        first
+        decisive(&reasons)
     }
 
     /// Attributes waits in unidentified calls either to sync calls or to disk accesses, whichever were identified in more samples. `syncs`
@@ -87,6 +88,20 @@ impl Seen {
             all.again += waits.again;
         }
     }
+}
+
+/// A thread with less than this part of another thread's CPU time does none of the work.
+const HARDLY: u64 = 100;
+/// If no thread has used more CPU time than this, ns, the program is idle, and each of its threads counts.
+const IDLE_NS: u64 = 20_000_000;
+
+/// The reason that holds up the work, from the reason and the CPU time of each thread: the first one in order of precedence, without those
+/// of threads that hardly ever run, such as threads for housekeeping or administration.
+fn decisive(reasons: &[(Waiting, u64)]) -> Option<Waiting> {
+    let most = reasons.iter().map(|(_, had)| *had).max().filter(|had| *had > IDLE_NS).unwrap_or(0);
+    let works =
+        |(waiting, had): &&(Waiting, u64)| *waiting <= Waiting::Faults || had.saturating_mul(HARDLY) >= most;
+    reasons.iter().filter(works).map(|(waiting, _)| *waiting).min()
 }
 
 /// Wait reasons of threads in all samples, by the names that the reasons have in records. `locks` contains the lock waits of the process

@@ -67,6 +67,16 @@ impl Spells {
         self.first_run.is_some()
     }
 
+    /// CPU time and ready time since the first sample, ns.
+    pub(super) fn had(&self) -> u64 {
+        self.last.saturating_sub(self.first.unwrap_or(self.last))
+    }
+
+    /// Whether the thread hardly ever waited: it always ran or was ready.
+    fn never_waits(&self) -> bool {
+        self.ran() && self.blocked_ns < self.had() / 6
+    }
+
     /// Restarts as if the last sample were the first.
     pub(super) fn restart(&mut self) {
         *self = Self { slices: self.slices, first: Some(self.last), last: self.last, ..Self::default() };
@@ -76,19 +86,25 @@ impl Spells {
 /// The lock waits of the process whose threads waited longest for locks; if no thread waited repeatedly, of the process with the most
 /// threads that are stuck in a lock. Each thread is given with the PID of its process.
 pub(super) fn longest<'a>(threads: impl Iterator<Item = (i32, &'a Spells)>) -> Option<LockWaits> {
-    let mut processes: BTreeMap<i32, LockWaits> = BTreeMap::new();
+    let mut processes: BTreeMap<i32, (LockWaits, bool)> = BTreeMap::new();
     for (pid, thread) in threads {
-        let process = processes.entry(pid).or_default();
+        let (process, never_waits) = processes.entry(pid).or_default();
+        *never_waits |= thread.never_waits();
         if thread.ended >= MEETS {
             let blocked = thread.blocked_ns as f64 / 1e9 / thread.waited.max(1) as f64;
             process.blocked += blocked * thread.lock as f64;
             process.mutex += blocked * thread.mutex as f64;
         }
-        process.active += thread.last.saturating_sub(thread.first.unwrap_or(thread.last)) as f64 / 1e9;
+        process.active += thread.had() as f64 / 1e9;
         let stuck = !thread.ran() && thread.waited >= STUCK_LOOKS && thread.mutex == thread.waited;
         process.stuck += u64::from(stuck);
     }
-    let longest = processes.into_values().max_by(|a, b| {
+    // No lock delays a thread that never waits. The other threads then wait for work, unless they wait for a mutex.
+    let waits = processes.into_values().map(|(waits, never_waits)| match never_waits {
+        true => LockWaits { blocked: waits.mutex, ..waits },
+        false => waits,
+    });
+    let longest = waits.max_by(|a, b| {
         let (a, b) = ((a.blocked, a.stuck), (b.blocked, b.stuck));
         a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
     })?;

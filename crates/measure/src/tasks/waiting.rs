@@ -42,8 +42,8 @@ pub(super) fn is_in_sync(pid: i32, tid: i32, machine: Option<Machine>) -> bool {
     call() == Some(Call::Waits(Waiting::Fsync))
 }
 
-/// The number of a system call and its first three arguments.
-pub(crate) type Arguments = (i64, u64, u64, u64);
+/// The number of a system call and its first four arguments.
+pub(crate) type Arguments = (i64, [u64; 4]);
 
 /// Parses `0 0x3 0x7f… …`. `-1 0x… 0x…`, with only the stack pointer and the program counter, means that the thread is
 /// outside any system call.
@@ -51,7 +51,7 @@ fn parse(text: &str) -> Option<Arguments> {
     let mut words = text.split_whitespace();
     let number = words.next()?.parse().ok()?;
     let mut next = || u64::from_str_radix(words.next()?.trim_start_matches("0x"), 16).ok();
-    Some((number, next()?, next()?, next().unwrap_or(0)))
+    Some((number, [next()?, next()?, next().unwrap_or(0), next().unwrap_or(0)]))
 }
 
 /// The reasons for waits on files, by the prefix of the link in `/proc/PID/fd`.
@@ -66,14 +66,12 @@ const FILES: [(&str, Waiting); 6] = [
 
 /// Kernel functions in which threads sleep, by parts of their names. Locks include those of an address space or a
 /// directory. For a page wait, it is unknown whether the page is being read or written back.
-const FUNCTIONS: [(Waiting, &str); 10] = [
+const FUNCTIONS: [(Waiting, &str); 11] = [
     (Waiting::Lock, "futex rwsem_down"),
     (Waiting::Sleep, "nanosleep"),
     (Waiting::Pipe, "pipe_"),
-    (
-        Waiting::Events,
-        "ep_poll epoll poll_schedule do_sys_poll do_select sigsuspend sigtimedwait io_cqring_wait",
-    ),
+    (Waiting::Events, "ep_poll epoll poll_schedule do_sys_poll do_select sigsuspend sigtimedwait"),
+    (Waiting::Ring, "io_cqring_wait"),
     (Waiting::Fsync, "log_wait_commit xlog_"),
     (Waiting::Network, "unix_stream sk_wait_data skb_wait inet_csk_accept"),
     (Waiting::Terminal, "n_tty_read"),
@@ -107,16 +105,17 @@ fn is_a_mutex(operation: u64, expected: u64) -> bool {
     }
 }
 
-/// The reason from the number of a system call and its first three arguments. `link` looks up the name of an open file.
+/// The reason from the number of a system call and its first four arguments. `link` looks up the name of an open file.
 pub(crate) fn find_by_call(
     machine: Machine,
-    (number, first, second, third): Arguments,
+    (number, [first, second, third, fourth]): Arguments,
     link: impl Fn(u64) -> Option<String>,
 ) -> Option<Waiting> {
     let events = |files: u64| if files == 0 { Waiting::Sleep } else { Waiting::Events };
     match find_call(machine, number)? {
         Call::Waits(waiting) => Some(waiting),
-        Call::Futex => Some(if is_a_mutex(second, third) { Waiting::Mutex } else { Waiting::Lock }),
+        Call::Futex if is_a_mutex(second, third) => Some(Waiting::Mutex),
+        Call::Futex => Some(if fourth == 0 { Waiting::Lock } else { Waiting::Timed }),
         Call::Select => Some(events(first)),
         Call::Poll => Some(events(second)),
         Call::OnAFile => {
@@ -132,7 +131,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn call(number: i64, first: u64, second: u64, file: &str) -> Option<Waiting> {
-        find_by_call(Machine::X86, (number, first, second, 0), |_| Some(file.to_owned()))
+        find_by_call(Machine::X86, (number, [first, second, 0, 0]), |_| Some(file.to_owned()))
     }
 
     #[test]
@@ -148,7 +147,7 @@ mod tests {
         }
         assert_eq!(call(202, 3, 128, "/x"), Some(Waiting::Lock));
         let futex = |operation, expected| {
-            find_by_call(Machine::X86, (202, 0x7f, operation, expected), |_| None).unwrap()
+            find_by_call(Machine::X86, (202, [0x7f, operation, expected, 0]), |_| None).unwrap()
         };
         // A mutex in glibc, a mutex in Rust, and one with priority inheritance; then a condition variable in glibc, and
         // a joined thread.
@@ -161,9 +160,9 @@ mod tests {
         assert_eq!((call(270, 0, 0, ""), call(270, 5, 0, "")), (Some(Waiting::Sleep), Some(Waiting::Events)));
         assert_eq!((call(7, 9, 0, ""), call(7, 9, 1, "")), (Some(Waiting::Sleep), Some(Waiting::Events)));
         assert_eq!(call(39, 0, 0, ""), None);
-        assert_eq!(parse("0 0x3 0x7ff 0x400 0x0 0x0 0x0 0x7ffc 0x7f1e\n"), Some((0, 3, 0x7ff, 0x400)));
+        assert_eq!(parse("0 0x3 0x7ff 0x400 0x0 0x0 0x0 0x7ffc 0x7f1e\n"), Some((0, [3, 0x7ff, 0x400, 0])));
         assert_eq!(parse("running\n"), None);
-        assert_eq!(parse("-1 0x7ffc 0x7f1e"), Some((-1, 0x7ffc, 0x7f1e, 0)));
+        assert_eq!(parse("-1 0x7ffc 0x7f1e"), Some((-1, [0x7ffc, 0x7f1e, 0, 0])));
     }
 
     #[test]

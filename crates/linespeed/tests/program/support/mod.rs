@@ -111,9 +111,7 @@ pub fn program<A: AsRef<OsStr>>(path: &Path, args: impl IntoIterator<Item = A>) 
     let mut words = reported.split_whitespace().map(OsStr::new).chain([path.as_os_str()]);
     let mut command = Command::new(words.next().unwrap_or(path.as_os_str()));
     command.args(words).args(args);
-    for name in
-        ["NO_COLOR", "COLUMNS", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "LINESPEED_OPTS", "CLICOLOR_FORCE"]
-    {
+    for name in ["NO_COLOR", "COLUMNS", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "CLICOLOR_FORCE"] {
         command.env_remove(name);
     }
     command.env("HOME", HOME).env("TERM", "xterm");
