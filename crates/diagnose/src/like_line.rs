@@ -22,7 +22,7 @@ fn pattern(name: &str) -> Option<Regex> {
 fn read(figure: &Captures) -> Option<(f64, &'static str)> {
     let number: f64 = figure.get(1)?.as_str().replace(',', "").parse().ok()?;
     let unit = figure.get(2)?.as_str().to_lowercase();
-    let unit = if unit.starts_with('c') { "cycles" } else { unit.as_str() };
+    let unit = if unit.starts_with('c') { "cycles" } else { unit.trim_end_matches("ec") };
     let (unit, factor) = unit_of(unit)?;
     Some((number * factor, unit))
 }

@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 
 use crate::numbers::split_size;
 
-/// Largest odd factor in the size of an L1 or L2 cache: for example, 1.25 MiB is 5 × 2^18, and 48 KiB is 3 × 2^14.
-const LARGEST_FACTOR: u64 = 15;
+/// Largest odd factors in the size of an L1 and of an L2 cache: for example, 48 KiB is 3 × 2^14, and 1.25 MiB is 5 × 2^18.
+const LARGEST_FACTORS: [u64; 2] = [5, 15];
 
 /// Sizes of last-level caches are multiples of this: Intel has slices of 1.375 MiB.
 const SLICE: u64 = 128 << 10;
@@ -51,7 +51,7 @@ impl Printed {
             Box::new((least..least.saturating_add(3)).map(|slices| slices.saturating_mul(SLICE)))
         } else {
             let of = |factor: u64| (8..40).map(move |shift| factor << shift);
-            Box::new((1..=LARGEST_FACTOR).step_by(2).flat_map(of))
+            Box::new((1..=LARGEST_FACTORS[usize::from(level > 1)]).step_by(2).flat_map(of))
         };
         let one = found.find(possible)?;
         found.all(|other| !possible(&other)).then_some(one)
@@ -76,7 +76,8 @@ impl Printed {
 
 /// Whether this is a possible size for a cache of this level.
 fn is_size(level: u32, bytes: u64) -> bool {
-    if level > 2 { bytes.is_multiple_of(1024) } else { bytes >> bytes.trailing_zeros() <= LARGEST_FACTOR }
+    let factor = || bytes >> bytes.trailing_zeros();
+    if level > 2 { bytes.is_multiple_of(1024) } else { factor() <= LARGEST_FACTORS[usize::from(level > 1)] }
 }
 
 #[cfg(test)]
@@ -90,6 +91,7 @@ mod tests {
             ("2.6 MiB (56 instances)", 1, 56, Some(48 << 10)),
             ("3.8 MiB (80 instances)", 1, 80, Some(48 << 10)),
             ("1 MiB (32 instances)", 1, 32, Some(32 << 10)),
+            ("1.1 MiB (36 instances)", 1, 36, Some(32 << 10)),
             ("80 MiB (64 instances)", 2, 64, Some(5 << 18)),
             ("2097152 (2 instances)", 2, 2, Some(1 << 20)),
             ("71.5 MiB (2 instances)", 3, 2, Some(36_608 << 10)),

@@ -40,9 +40,9 @@ const PATTERNS: [&str; 6] = [
     r"(?:^|[^a-z])(?:ch(?:annel|an|n)?[^a-z0-9]*(?<number>\d+)|(?:channel[^a-z0-9]*|ch(?:an|n)?[^a-z0-9]+)(?<letter>[a-p])(?:[^a-z]|$))",
     // C0D0: channel and DIMM.
     r"(?:^|[^a-z])c(?<number>\d+)d[^a-z0-9]*\d",
-    // DIMM_A1, DIMM A1, DIMMA1. The letter of DIMM1A is not a channel: ProLiants use it for the population order, and
+    // DIMM_A1, DIMM A1, DIMMA1, DIMM_P0_A0. The letter of DIMM1A is not a channel: ProLiants use it for the population order, and
     // on Supermicro's older boards, the number is the channel.
-    r"(?:^|[^a-z])dimm[^a-z0-9]*(?<letter>[a-p])(?<number>\d+)",
+    r"(?:^|[^a-z])dimm[^a-z0-9]*(?:p\d+[^a-z0-9]+)?(?<letter>[a-p])(?<number>\d+)",
 ];
 
 /// The highest plausible number of a package, node or channel.
@@ -176,6 +176,10 @@ mod tests {
         assert_eq!(
             read(&[("CPU0_DIMMA0", "BANK 0"), ("CPU1_DIMMB0", "BANK 1")]),
             [place("P0 CHANNEL A", 0), place("P1 CHANNEL B", 1)]
+        );
+        assert_eq!(
+            read(&[("DIMM_P0_A0", "BANK 0"), ("DIMM_P1_H1", "BANK 1")]),
+            [place("P0 CHANNEL A", 0), place("P1 CHANNEL H", 1)]
         );
         assert_eq!(
             read(&[("CPU1_DIMM_A1", "NODE 1"), ("CPU2_DIMM_F2", "NODE 2")]),

@@ -372,6 +372,55 @@ fn threads_on_one_lock_are_not_told_to_read_more_at_a_time_or_to_take_more_cpus(
 }
 
 #[test]
+fn threads_of_a_pool_wait_for_work_and_not_for_a_lock() {
+    // Eight workers, 0.6 CPUs of 2 busy; a thread receives requests in between.
+    let pool = |reason: &str, mutex: f64, idle: u32, switches: f64| {
+        let active = if idle > 0 { 12 } else { 34 };
+        let record = with_count(command([0.6, 0.0, 0.02, 0.38]), "context-switches", switches);
+        let record = with_detail(record, "waiting", &format!(r#"{{"{reason}": 8}}"#));
+        let record = with_locks(record, [7.4, mutex, 0.6], 12);
+        let record = with_detail(
+            record,
+            "looks",
+            &format!(r#"{{"all": 20, "idle": {idle}, "active": {active}, "most_active": 2}}"#),
+        );
+        let locks = format!(
+            r#"{{"threads": 150, "again": 60, "locks": {{"blocked": 7.4, "mutex": {mutex}, "active": 0.6}}}}"#
+        );
+        with_detail(
+            record,
+            "waits",
+            &format!(r#"{{"lock": {locks}, "{reason}": {{"threads": 9, "again": 9}}}}"#),
+        )
+    };
+    for reason in ["network", "events", "pipe", "io_uring"] {
+        assert_eq!(bound(&pool(reason, 0.0, 8, 6000.0)).unwrap().by, BoundBy::Waiting, "{reason}");
+        // On a large machine, some thread is always at work.
+        assert_ne!(bound(&pool(reason, 0.0, 0, 6000.0)).unwrap().by, BoundBy::Lock, "{reason}");
+        assert_eq!(bound(&pool(reason, 7.4, 8, 6000.0)).unwrap().by, BoundBy::Lock, "{reason}");
+    }
+    // Threads that sleep for milliseconds at a time do not wait for each other; those that wake each other do.
+    assert_eq!(bound(&pool("sleep", 0.0, 8, 70.0)).unwrap().by, BoundBy::Waiting);
+    assert_eq!(bound(&pool("sleep", 0.0, 8, 20_000.0)).unwrap().by, BoundBy::Lock);
+}
+
+#[test]
+fn processes_with_unequal_numbers_of_requests_are_not_told_to_split_their_work() {
+    let served = |again: u32| {
+        let mut record = with_detail(command([1.5, 0.0, 0.2, 0.0]), "cpus", "2");
+        for (worker, on) in [0.8, 0.4, 0.2, 0.1].into_iter().enumerate() {
+            record = with_thread(record, &format!("worker {worker}"), on);
+        }
+        let record =
+            with_detail(record, "looks", r#"{"all": 20, "idle": 0, "active": 34, "most_active": 4}"#);
+        let waits = format!(r#"{{"network": {{"threads": 50, "again": {again}}}}}"#);
+        bound(&with_detail(record, "waits", &waits)).unwrap().by
+    };
+    assert_ne!(served(40), BoundBy::Imbalance);
+    assert_eq!(served(0), BoundBy::Imbalance);
+}
+
+#[test]
 fn beside_other_programs_a_mutex_is_a_lock_and_a_pool_without_work_is_none() {
     // The program's threads ran for 0.32 s and were runnable for 1.75 s.
     let beside = |waits: [f64; 3]| {

@@ -62,8 +62,8 @@ fn source(word: &'static str) -> Source {
         "devices-allow" => Of(|record| transfer_rates(record, |device| device.rated_mt_s)),
         "used-channels" => Of(|record| Some(channels(&record.machine)?.populated.to_string())),
         "options" => Of(|record| Some(record.machine.kernel.options.join(" "))),
-        "isolated" => Of(|record| Some(record.machine.kernel.isolated.to_string())),
-        "tickless" => Of(|record| Some(record.machine.kernel.nohz_full.to_string())),
+        "isolated" => Of(|record| cpu_list(record, &record.machine.kernel.isolated)),
+        "tickless" => Of(|record| cpu_list(record, &record.machine.kernel.nohz_full)),
         "mitigations" => Of(mitigations),
         "idle-states" => Of(idle_states),
         "huge-pages" => Of(huge_pages),
@@ -262,6 +262,11 @@ fn devices(record: &Record) -> Option<String> {
     (count > 0).then(|| count.to_string())
 }
 
+/// CPUs, or none; an import may lack the list.
+fn cpu_list(record: &Record, list: &record::CpuList) -> Option<String> {
+    Some(if list.is_empty() && record.import.is_none() { "none".to_owned() } else { list.to_string() })
+}
+
 fn transfer_rates(record: &Record, rate: fn(&MemoryDevice) -> Option<u32>) -> Option<String> {
     let mut all: Vec<u32> = find_running(&record.machine).filter_map(rate).filter(|rate| *rate > 0).collect();
     all.sort_unstable();
@@ -272,9 +277,17 @@ fn transfer_rates(record: &Record, rate: fn(&MemoryDevice) -> Option<u32>) -> Op
 
 fn mitigations(record: &Record) -> Option<String> {
     let all = &record.machine.kernel.mitigations;
-    // The status precedes the colon: `Mitigation: PTI`, `Vulnerable`, `Not affected`.
-    let on = all.iter().filter(|(_, report)| report.split(':').next() == Some("Mitigation"));
-    let on: Vec<&str> = on.map(|(name, _)| name.as_str()).collect();
+    // `Mitigation: PTI` (in lscpu, `Mitigation; PTI`), `Vulnerable`, `Not affected`. The method follows the first colon or semicolon.
+    let on = all.iter().filter_map(|(name, report)| {
+        let (status, rest) = report.split_once([':', ';']).unwrap_or((report, ""));
+        let how = rest.split([';', ',']).next().unwrap_or_default().trim();
+        match status {
+            "Mitigation" => Some(format!("{name} ({how})")),
+            "Vulnerable" => Some(format!("{name} (vulnerable)")),
+            _ => None,
+        }
+    });
+    let on: Vec<String> = on.collect();
     (!all.is_empty()).then(|| if on.is_empty() { "none".to_owned() } else { on.join(", ") })
 }
 
@@ -288,9 +301,11 @@ fn idle_states(record: &Record) -> Option<String> {
 }
 
 fn huge_pages(record: &Record) -> Option<String> {
-    let reserved = record.conditions.before.huge_pages.iter().filter(|pages| pages.total > 0);
-    let each = reserved.map(|pages| format!("{} × {}", pages.total, bytes(pages.page_bytes)));
-    Some(each.collect::<Vec<_>>().join(", "))
+    let all = &record.conditions.before.huge_pages;
+    let reserved = all.iter().filter(|pages| pages.total > 0);
+    let each: Vec<_> =
+        reserved.map(|pages| format!("{} × {}", pages.total, bytes(pages.page_bytes))).collect();
+    (!all.is_empty()).then(|| if each.is_empty() { "none".to_owned() } else { each.join(", ") })
 }
 
 /// The current clock, used only from other tools' output: current clocks always differ, even on one machine, and linespeed measures the

@@ -134,8 +134,9 @@ pub(super) fn find_limited(case: &Case) -> Option<Finding> {
         // Since Linux 5.11, acpi-cpufreq advertises the boost clock, but its highest limit is still the base clock, which includes
         // boost (acpi-cpufreq.c, acpi_cpufreq_cpu_init).
         let of_all = if boosts { machine.processor.base_hz } else { base_hz(case.record) };
-        let base = known.and_then(|cpu| cpu.base_hz).or(of_all).map(|hz| hz as f64);
         let is_acpi = setting.driver.as_deref() == Some("acpi-cpufreq");
+        let base = known.and_then(|cpu| cpu.base_hz).or(of_all).or(setting.max_hz.filter(|_| is_acpi));
+        let base = base.map(|hz| hz as f64);
         if (is_acpi || !boosts) && base.is_none_or(|base| limit >= base) {
             return None;
         }

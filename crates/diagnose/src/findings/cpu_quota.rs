@@ -4,7 +4,7 @@ use record::units;
 use record::units::significant;
 
 use super::prelude::*;
-use super::quota::{quota, throttled_periods};
+use super::quota::{self, quota, throttled_periods};
 use super::steal_time;
 
 /// The quota compared with the number of allowed CPUs.
@@ -17,6 +17,9 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 
 fn find_smaller_quota(case: &Case) -> Option<Finding> {
     let (quota, allowed) = quota(case)?;
+    if quota::never_throttled(case) {
+        return None;
+    }
     let loss = modelled(1.0 - quota / f64::from(allowed))?;
     let (cpus, old) = (units::cpus(allowed), significant(quota));
     let what = if quota < 1.0 && allowed > 1 {

@@ -15,6 +15,9 @@ use crate::culprits;
 /// delay is at most its on-CPU time × L ÷ n.
 pub(super) const RULE: Rule = Rule { name: "other-load", find };
 
+/// A load average below this share of the CPUs hardly disturbs a run.
+const LITTLE: f64 = 0.05;
+
 /// If the idle time is below this share of the busy time, no CPU was free for other processes.
 const IDLE: f64 = 0.1;
 
@@ -146,14 +149,14 @@ fn find_during(case: &Case, used: &Used, average: Option<f64>, cpus: u32) -> Opt
 /// The finding based only on the load average, which shows nothing about the run itself.
 fn find_before(case: &Case, average: f64, cpus: u32) -> Option<Finding> {
     let over = used_meanwhile(case).is_some_and(|u| u.used + TICKS * f64::from(cpus) / u.seconds < 0.5);
-    if average < 1.0 || over {
+    if average < (LITTLE * f64::from(cpus)).max(1.0) || over || case.record.measurements.is_empty() {
         return None;
     }
     let load = cite_load(average);
     let what = text!(
         "other-load-before",
-        "other processes used {average} of {cpus} in the minute before the run and may have kept running",
-        average = Value::Figure(average, "CPUs")
+        "the load average was {average} on {cpus} CPUs in the minute before the run; other processes may have kept running",
+        average = Value::Figure(average, "ratio")
     );
     Some(RULE.report_fact_as("other-load before", Severity::Note, what).cite_all([load]))
 }

@@ -15,6 +15,15 @@ pub(super) fn throttled_periods(case: &Case) -> Option<u64> {
     after.checked_sub(conditions.before.quota_throttled?).filter(|periods| *periods > 0)
 }
 
+/// Whether the quota throttled this cgroup neither during the run nor, without a run, since the cgroup exists.
+pub(super) fn never_throttled(case: &Case) -> bool {
+    let (before, after) = (&case.record.conditions.before, case.record.conditions.after.as_ref());
+    let during = after.map(|after| {
+        after.quota_throttled.zip(before.quota_throttled).map(|(now, then)| now - then.min(now))
+    });
+    during.unwrap_or(before.quota_throttled) == Some(0)
+}
+
 /// If all CPUs are busy, the share of each CPU's time that the quota withholds; `None` if the quota did not throttle this cgroup during the
 /// run.
 pub(super) fn stopped_share(case: &Case) -> Option<f64> {

@@ -219,6 +219,7 @@ fn the_largest_loss_stands_first() {
     if let Some(after) = &mut record.conditions.after {
         after.steal_share = Some(0.05);
         after.throttled = Some(3);
+        after.quota_throttled = Some(40);
     }
     let names: Vec<String> =
         crate::diagnose(&record).findings.into_iter().map(|finding| finding.rule).collect();
@@ -232,10 +233,15 @@ fn what_is_serious_stands_before_any_warning() {
     record.measurements.retain(|m| m.metric != "stolen.share");
     crate::samples::ran(&mut record, 200.0, 0.0);
     record.machine.limits.cpu_quota = Some(5.0);
-    let found = crate::diagnose(&record).findings;
-    let names: Vec<&str> = found.iter().map(|finding| finding.rule.as_str()).collect();
-    assert_eq!(names, ["other-load", "cpu-quota"]);
-    assert!(found.windows(2).all(|pair| pair[0].severity >= pair[1].severity), "{found:?}");
+    let names = |record: &Record| -> Vec<String> {
+        let found = crate::diagnose(record).findings;
+        assert!(found.windows(2).all(|pair| pair[0].severity >= pair[1].severity), "{found:?}");
+        found.into_iter().map(|finding| finding.rule).collect()
+    };
+    // A quota that throttled nothing is no loss.
+    assert_eq!(names(&record), ["other-load"]);
+    record.conditions.after.as_mut().unwrap().quota_throttled = Some(40);
+    assert_eq!(names(&record), ["cpu-quota", "other-load"]);
 }
 
 #[test]

@@ -15,11 +15,12 @@ pub(super) fn lscpu(outputs: &[Lscpu], contradictions: &mut Vec<Contradiction>) 
     for next in outputs {
         let both = |key| (merged.machine.get(key), next.machine.get(key));
         same(both(key::ARCHITECTURE), |one, other| family(one) == family(other))?;
-        for key in [key::CPUS, key::VENDOR] {
+        for key in [key::CPUS, key::VENDOR, "hypervisor"] {
             same(both(key), String::eq)?;
         }
         for (one, other) in merged.kinds.iter().zip(&next.kinds) {
-            for key in [key::MODEL_NAME, "family", "model", key::SOCKETS, key::CORES_PER_SOCKET] {
+            let of_machine = [key::MODEL_NAME, "family", "model", "stepping", "min_mhz", "max_mhz"];
+            for key in of_machine.into_iter().chain([key::SOCKETS, key::CORES_PER_SOCKET]) {
                 same((one.get(key), other.get(key)), String::eq)?;
             }
         }

@@ -284,6 +284,17 @@ fn what_two_machines_print_in_one_text_is_refused_or_a_contradiction() {
     ] {
         assert!(matches!(machines(&two, Split::Hosts), Err(Error::SeveralMachines(_))), "{two}");
     }
+    let device = |size: &str| {
+        format!(
+            "Handle 0x0024, DMI type 17, 84 bytes\nMemory Device\n\tSize: {size}\n\tLocator: DIMM_A1\n\tBank Locator: NODE 1\n\n"
+        )
+    };
+    let two = format!("{}And the other:\n\n{}", device("16 GB"), device("32 GB"));
+    assert!(matches!(machines(&two, Split::Hosts), Err(Error::SeveralMachines(_))), "{two}");
+    assert_eq!(
+        machines(&device("16 GB").repeat(2), Split::Hosts).unwrap()[0].machine.memory_devices.len(),
+        1
+    );
     for (unsure, twice) in [
         (format!("{}{}", log(intel, "2494.140"), log(intel, "2445.404")), "processor.counter_hz"),
         (format!("{}\n{}", environment(amd, 64), environment(amd, 128)), "counts.cpus_online"),
@@ -296,4 +307,29 @@ fn what_two_machines_print_in_one_text_is_refused_or_a_contradiction() {
     let same = machines(&log(intel, "2494.140").repeat(2), Split::Hosts).unwrap();
     assert_eq!(same[0].import.contradictions, []);
     assert_eq!(same[0].machine.processor.model_name.as_deref(), Some(intel));
+}
+
+#[test]
+fn what_other_programs_print_between_is_no_content_of_a_file() {
+    let cat = |said: &str, value: &str| {
+        let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+        let imported = machines(&format!("$ sudo cat {path}\n{said}\n{value}\n"), Split::Hosts).unwrap();
+        imported[0].state.clocksource.clone()
+    };
+    for said in [
+        "[sudo] password for joe:",
+        "[sudo] Passwort f\u{fc}r joe:",
+        "Defaulted container \"app\" out of: app, istio-proxy",
+        "Warning: Permanently added '10.0.0.5' (ED25519) to the list of known hosts.",
+        "user@n1's password:",
+    ] {
+        assert_eq!(cat(said, "hpet").as_deref(), Some("hpet"), "{said}");
+    }
+    // A setting that changes within a text.
+    let twice =
+        "/sys/devices/system/cpu/intel_pstate/no_turbo:1\n/sys/devices/system/cpu/intel_pstate/no_turbo:0\n";
+    assert_eq!(machines(twice, Split::Hosts).unwrap()[0].import.contradictions.len(), 1);
+    // A line that shows its file by itself.
+    let greps = "$ grep -m1 \"model name\" /proc/cpuinfo; grep MemTotal /proc/meminfo\nmodel name\t: Xeon\nMemTotal:       263749124 kB\n";
+    assert_eq!(machines(greps, Split::Hosts).unwrap()[0].machine.memory_bytes, Some(263_749_124 << 10));
 }

@@ -64,7 +64,7 @@ pub(crate) const DMIDECODE: Tool = Tool {
 };
 
 /// The current structure.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Structure {
     kind: u32,
     handle: Option<u32>,
@@ -114,8 +114,8 @@ struct Text {
     /// The type of the structures to which single lines without a header belong.
     searched: Option<u32>,
     structure: Option<Structure>,
-    /// Handles of the memory arrays, memory devices and processors read so far.
-    seen: BTreeSet<u32>,
+    /// The memory arrays, memory devices and processors read so far, by their handles.
+    seen: BTreeMap<u32, Structure>,
     /// Memory arrays by their handles, each with its number of slots if it is an array of system memory.
     arrays: BTreeMap<String, Option<u32>>,
     /// Handles of the arrays to which devices refer.
@@ -222,7 +222,7 @@ impl Text {
                 Some(_) => Fit::Between,
             };
         };
-        let a_key = key.len() <= 40 && key.is_ascii() && key.starts_with(|c: char| c.is_ascii_uppercase());
+        let a_key = key.len() <= 48 && key.is_ascii() && key.starts_with(|c: char| c.is_ascii_uppercase());
         if self.structure.is_none() && self.searched.is_none() {
             return Fit::Over;
         }
@@ -255,10 +255,17 @@ impl Text {
             return self.raw.close(Some(&raw), structure.handle.unwrap_or(u32::MAX), kind, origin);
         }
         let counted = structure.handle.filter(|_| matches!(kind, 4 | 16 | 17));
-        // The same table may occur twice in one output.
-        if counted.is_some_and(|handle| !self.seen.insert(handle)) {
+        // The same table may occur twice in one output. A memory device of another machine may have the same handle.
+        if let Some(before) = counted.and_then(|handle| self.seen.get(&handle)) {
+            let differs = |(key, fact): &(String, Fact<String>)| {
+                let known = before.get(key).filter(|known| kind == 17 && known.value != fact.value)?;
+                Some([known.origin.clone(), fact.origin.clone()])
+            };
+            let other = structure.fields.iter().find_map(differs);
+            other.into_iter().for_each(|both| _ = sink.draft.facts.clash.get_or_insert(both));
             return;
         }
+        counted.map(|handle| self.seen.insert(handle, structure.clone()));
         match kind {
             4 => self.processor(&structure, sink),
             16 => {

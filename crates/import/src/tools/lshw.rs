@@ -93,7 +93,8 @@ impl Listing {
         let (size, description) = says.split_once(' ').unwrap_or((says, ""));
         // An empty slot has no size.
         let description = if memory::size(size).is_some() { description } else { says };
-        let modules = ["DIMM", "DDR", "HBM", "RIMM"].iter().any(|word| description.contains(word));
+        let modules =
+            ["DIMM", "DDR", "HBM", "RIMM"].iter().any(|word| description.contains(word)) || says == "[empty]";
         if class == "memory" && (modules || description.eq_ignore_ascii_case("system memory")) {
             self.class = if modules { "bank" } else { "memory" }.to_owned();
             self.take("description", description, line, sink);

@@ -61,7 +61,15 @@ fn done(options: &Options) -> Result<u8, Failure> {
         Some(Command::Fleet(asked)) => fleet::run(options, asked),
         Some(Command::History(asked)) => history::run(options, asked),
         Some(Command::Reference(asked)) => reference::run(options, asked),
-        Some(Command::Explain { name }) => explain::run(options, &name.join(" ")),
+        // A name may consist of several words.
+        Some(Command::Explain { name })
+            if name.len() < 2 || crate::glossary::all().find(&name.join(" ")).is_some() =>
+        {
+            explain::run(options, &name.join(" "))
+        }
+        Some(Command::Explain { name }) => {
+            name.iter().try_fold(0, |code, name| explain::run(options, name).map(|last| last.max(code)))
+        }
         Some(Command::Schema { of }) => {
             let schema = schema::of_command(of.as_deref().unwrap_or_default());
             let schema = serde_json::to_string_pretty(&schema).unwrap_or_default();

@@ -32,6 +32,13 @@ pub fn run(options: &Options, asked: &Records) -> Result<u8, Failure> {
             remove(&folders, &gone)
         }
         (None, Some(label)) => {
+            if store::list(&folders, files::save_index)
+                .iter()
+                .any(|entry| entry.path.file_stem() == Some(label.as_ref()))
+            {
+                let why = format!("--label {label}: a record has this name; choose another label");
+                return Err(Failure::Usage(why));
+            }
             let path = match (&asked.record, sources::newest()) {
                 // The newest record, even if `.` stands for an older one.
                 (None, Some(found)) => found.newer.unwrap_or(found.entry).path,

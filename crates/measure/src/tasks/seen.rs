@@ -143,4 +143,22 @@ mod tests {
         let mostly_reads = [(Waiting::Disk, 30), (unseen, 4), (Waiting::Fsync, 1)];
         assert_eq!(named(&mostly_reads, 0), [(Waiting::Disk, 34), (Waiting::Fsync, 1)]);
     }
+
+    #[test]
+    fn a_thread_that_hardly_runs_does_not_name_the_wait() {
+        use Waiting::{Disk, Events, Lock, Network, Sleep, Timed};
+        let ms = |ms: u64| ms * 1_000_000;
+        for (reasons, expected) in [
+            // A worker that sleeps beside a thread in accept(), and an idle server with a thread for housekeeping.
+            (&[(Sleep, ms(500)), (Network, 0)][..], Sleep),
+            (&[(Sleep, ms(3)), (Events, 0)], Events),
+            // The workers of a pool wait for the thread that receives.
+            (&[(Lock, ms(900)), (Lock, ms(800)), (Network, ms(40))], Network),
+            (&[(Timed, ms(900)), (Lock, ms(2)), (Events, 0)], Timed),
+            (&[(Lock, ms(900)), (Disk, 0)], Disk),
+        ] {
+            assert_eq!(decisive(reasons), Some(expected), "{reasons:?}");
+        }
+        assert_eq!(decisive(&[]), None);
+    }
 }

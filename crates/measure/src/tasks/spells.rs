@@ -152,6 +152,11 @@ mod tests {
         assert_eq!((waits.blocked, waits.mutex, waits.active, waits.stuck), (0.25, 0.25, 0.06, 0));
         let waits = longest([(1, &parked), (2, &stuck), (2, &stuck)].into_iter()).unwrap();
         assert_eq!((waits.blocked, waits.active, waits.stuck), (0.0, 0.0, 2));
+        // Beside a thread that never waits, only waits for a mutex count.
+        let computes = thread(&[(0, 1, None), (99, 2, None), (199, 3, None), (298, 4, None)]);
+        let idle = Spells { mutex: 0, ..runs };
+        assert_eq!(longest([(1, &computes), (1, &idle)].into_iter()), None);
+        assert_eq!(longest([(1, &computes), (1, &runs)].into_iter()).unwrap().blocked, 0.25);
         // The remaining samples belong to another interval.
         let mut again = runs;
         again.restart();

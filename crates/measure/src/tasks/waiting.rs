@@ -157,6 +157,12 @@ mod tests {
         for (operation, expected) in [(0x189, 0), (0x109, 4711), (0x80, 0)] {
             assert_eq!(futex(operation, expected), Waiting::Lock);
         }
+        let timed = find_by_call(Machine::X86, (202, [0x7f, 0x189, 0, 0x7ffc]), |_| None);
+        assert_eq!(timed, Some(Waiting::Timed));
+        assert_eq!(
+            (call(426, 5, 0, ""), call(40, 5, 0, "socket:[1]")),
+            (Some(Waiting::Ring), Some(Waiting::Network))
+        );
         assert_eq!((call(270, 0, 0, ""), call(270, 5, 0, "")), (Some(Waiting::Sleep), Some(Waiting::Events)));
         assert_eq!((call(7, 9, 0, ""), call(7, 9, 1, "")), (Some(Waiting::Sleep), Some(Waiting::Events)));
         assert_eq!(call(39, 0, 0, ""), None);

@@ -110,7 +110,7 @@ mod tests {
         record.machine.counts.cpus_online = Some(2);
         record.conditions.before.load = Some([3.0, 0.0, 0.0]);
         let text = shown(&mut record, false);
-        assert!(text.contains("other processes used 3.00 CPUs"), "{text}");
+        assert!(text.contains("load average was 3.00 on 2 CPUs"), "{text}");
     }
 
     #[test]

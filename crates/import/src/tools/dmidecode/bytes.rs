@@ -89,7 +89,7 @@ const END: [u8; 6] = [127, 4, 0xfe, 0xff, 0, 0];
 const IN_A_LINE: usize = 16;
 
 /// A structure as printed by `-u`: its bytes, then each string, first as bytes and then as text.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Raw {
     data: Vec<u8>,
     /// Strings, each with its terminating zero.

@@ -80,7 +80,7 @@ impl Found {
                     && known.split_whitespace().ne(value.split_whitespace())
             }),
             "MemTotal" => machine::text::field(known, key).is_some(),
-            _ => false,
+            _ => is_setting(path) && known.trim() != line.trim(),
         }
     }
 
@@ -129,6 +129,22 @@ impl Found {
 /// The file to which the times of a control group are assigned if no path is given.
 const OWN_TIMES: &str = "/sys/fs/cgroup/cpu.stat";
 
+/// Files whose content changes while a machine works.
+const CHANGING: &str = "scaling_cur_freq|cpuinfo_cur_freq|loadavg|uptime|memory.current|energy_uj|core_throttle_count|\
+    package_throttle_count|usage|time|nr_periods|nr_throttled|temp1_input|temp";
+
+/// Whether a file has one line, which changes only if somebody changes it.
+fn is_setting(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    !is_long(path) && !path.contains(['*', '+', '=', ':']) && !scan::is_one_of(name, CHANGING)
+}
+
+/// Lines that shells and other programs print between those of a file.
+const BETWEEN: &str = "[sudo] |Defaulted container|Warning: |Connection to |bash: |-bash: |sh: ";
+
+/// Files that contain a single name.
+const NAMES: &str = "current_clocksource|scaling_governor|scaling_driver|current_driver|current_governor";
+
 /// Marks an entry in the list of requested files that is not a file, but a line printed by `echo`.
 const ECHO: &str = "echo ";
 
@@ -147,6 +163,10 @@ fn is_line_of(path: &str, text: &str) -> bool {
     }
     let (first, rest) = text.split_once([' ', '\t']).unwrap_or((text, ""));
     match path.rsplit('/').next().unwrap_or_default() {
+        name if scan::is_one_of(name, NAMES) => {
+            let is_of_name = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'_' | b'-');
+            text.starts_with(|c: char| c.is_ascii_lowercase()) && text.bytes().all(is_of_name)
+        }
         "cpuinfo" | "meminfo" | "status" => {
             text.split_once(':').is_some_and(|(key, _)| key.len() <= 40 && !key.contains('.'))
         }
@@ -387,7 +407,20 @@ impl Reader for FilesReader {
             return Fit::Between;
         }
         let mut after_blank = std::mem::take(&mut self.after_blank);
+        if scan::begins(text, BETWEEN) {
+            return Fit::Taken;
+        }
+        if scan::begins(text, "cat: |head: |grep: ") {
+            self.asked.pop_front();
+            return Fit::Taken;
+        }
         if let Some((path, value)) = stated(text, &self.folder) {
+            let is_odd = |value: &&str| !value.is_empty() && !is_line_of(&path, value);
+            if value.is_some_and(|value| self.found.is_other(&path, value)) {
+                return Fit::Over;
+            } else if value.as_ref().is_some_and(is_odd) {
+                return Fit::Between;
+            }
             self.asked.clear();
             self.current = Some(path.clone()).filter(|_| value.is_none());
             if let Some(value) = value.filter(|value| !value.is_empty()) {
@@ -395,10 +428,9 @@ impl Reader for FilesReader {
             }
             return Fit::Taken;
         }
-        if text.ends_with(": No such file or directory") || text.ends_with(": Permission denied") {
-            self.asked.pop_front();
-            return Fit::Taken;
-        }
+        // A line may show that it belongs to the next file.
+        let own = self_described(text);
+        self.current.take_if(|path| path.ends_with("info") && own.is_some_and(|own| own != path));
         loop {
             let path = self.current.take().or_else(|| self.asked.pop_front());
             let path = path.or_else(|| self_described(text).map(str::to_owned));
