@@ -10,7 +10,7 @@ use super::documents::{empty, number, side_by_side, word};
 use super::explain::CORE_CLOCK;
 use super::suggestions::{suggest_newer, suggest_runs, suggest_works};
 use crate::block_sizes::tests::{HYGON, INTEL, KUNPENG, openssl};
-use crate::samples::has_code;
+use crate::samples::{add_wakeups, has_code, machine, measured};
 
 fn add(record: &mut Record, metric: impl Into<record::Metric>, place: Labels, value: f64) {
     record.measurements.push(Measurement::new(metric, place, vec![value]));
@@ -266,4 +266,40 @@ fn what_was_run_as_advised_is_named_and_not_advised_again() {
     let own = with(&["sysbench cpu --cpu-max-prime=50000"]);
     let sides = [Side { record: &own, ..sides[0] }, sides[1]];
     assert_eq!(suggest_newer(&sides, 0, &newer, nothing), None);
+}
+
+#[test]
+fn many_records_are_ranked_by_what_differs_most_and_never_by_noise() {
+    let run = |rate: f64, bandwidth: f64, wakeup: f64| {
+        let mut record = machine(2);
+        let work = of("nop").with_label(Label::Threads, 1u32);
+        let read = Labels::new().with_label(Label::Op, "read").with_label(Label::Threads, 2u32);
+        record.measurements.push(measured("workload.throughput", work, rate));
+        record.measurements.push(measured("memory.bandwidth", read, bandwidth * 1e10));
+        add_wakeups(&mut record, "other", "as-is", [wakeup * 1e4; 2]);
+        record
+    };
+    let (one, two, three) = (run(4e9, 1.0, 1.0), run(4.002e9, 0.4, 1.0), run(4.001e9, 1.0, 2.0));
+    let said = side_by_side(&[("one", &one), ("two", &two), ("three", &three)]);
+    let metrics: Vec<_> = said.orders.iter().map(|order| order.metric).collect();
+    assert_eq!(metrics, ["memory.bandwidth", "wakeup.latency"]);
+    assert_eq!(word(&said.answer[0], "result"), said.orders[0].result.to_string());
+    assert!(said.answer[1].value("other").is_some(), "{:?}", said.answer);
+    let alike = run(4.003e9, 1.001, 1.001);
+    let said = side_by_side(&[("one", &one), ("alike", &alike), ("again", &one)]);
+    assert!(said.orders.is_empty() && has_code(&said.answer[0], "comparison-no-difference"), "{said:?}");
+    // A result that does not measure overall speed decides if no other result differs.
+    let transfer = |ns: f64| {
+        let place = Labels::new().with_label(Label::From, 0u32).with_label(Label::To, 1u32);
+        let place = place.with_label(Label::Home, 0u32).with_label(Label::Handover, "cas");
+        let mut record = machine(2);
+        record
+            .measurements
+            .push(measured("core_to_core.latency", place, ns).with_detail(detail::CLASS, "cache"));
+        record
+    };
+    let said = side_by_side(&[("a", &transfer(20.0)), ("b", &transfer(40.0)), ("c", &transfer(21.0))]);
+    let last = said.orders[0].ranks.last().map(|rank| rank.subject);
+    assert!(said.orders[0].metric == "core_to_core.latency" && last == Some(1), "{said:?}");
+    assert_eq!(word(&said.answer[0], "result"), said.orders[0].result.to_string());
 }

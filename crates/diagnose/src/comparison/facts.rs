@@ -159,6 +159,14 @@ pub(super) fn find_differences(records: &[&Record]) -> Vec<Difference> {
     found
 }
 
+/// Hardware and settings that only some of the records contain, so that it is unknown whether they differ.
+pub(super) fn find_one_sided(known: &[super::Known]) -> Vec<Text> {
+    let all: Vec<_> = known.iter().map(|one| tell_facts(one.record)).collect();
+    let some = |at: usize, known: bool| all.iter().any(|values| values[at].is_some() == known);
+    let found = facts().iter().enumerate().filter(|(at, _)| some(*at, true) && some(*at, false));
+    found.filter(|(_, fact)| fact.kind != FactKind::State).map(|(_, fact)| fact.what.clone()).collect()
+}
+
 /// The fact at this index, if it differs between records.
 pub(crate) fn difference(at: usize, all: &[Vec<Option<String>>]) -> Option<Difference> {
     let fact = facts().get(at)?;

@@ -112,9 +112,10 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
     comparison.rows = rows.into_iter().map(|row| row.row).collect();
     comparison.notes = note_whole(&comparison);
     comparison.notes.extend(sampling.into_iter().chain(programs));
-    comparison.answer = verdict::state_verdict(&comparison);
-    if relation != Relation::SameRecord && !comparison.rows.is_empty() {
-        comparison.answer.splice(0..0, state_disturbed(&known));
+    comparison.answer = verdict::state_verdict(&comparison, &facts::find_one_sided(&known));
+    let differs = comparison.rows.iter().flat_map(|row| &row.cells).any(|cell| cell.slower.is_some());
+    if differs || !comparison.explanations.is_empty() {
+        comparison.answer.extend(state_disturbed(&known));
     }
     if relation == Relation::Machines && known.len() <= FEW {
         for this in &known {

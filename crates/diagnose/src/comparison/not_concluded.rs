@@ -243,6 +243,46 @@ fn a_clock_that_noise_could_have_made_is_no_cause() {
 }
 
 #[test]
+fn what_is_a_cause_is_not_called_unexplained() {
+    let clock = |active: &'static str| Labels::new().with_label(Label::Active, active);
+    let run = |host: &str, rate: f64, hz: f64, syscall: f64| {
+        let figures = [
+            ("core.clock", clock("one").with_label(Label::Cpu, 0u32), hz * 1e9),
+            ("core.clock", clock("all"), hz * 1e9),
+            ("cost.syscall", Labels::new().with_label(Label::Cpu, 0u32), syscall),
+        ];
+        ran(host, rate * 1e9, &figures)
+    };
+    let larger = |syscall: f64| {
+        let (fast, slow) = (run("here", 4.0, 3.5, 100.0), run("there", 2.88, 2.45, syscall));
+        let said = side_by_side(&[("fast", &fast), ("slow", &slow)]);
+        assert!(said.explanations[0].causes[0].name.is(&CORE_CLOCK), "{said:?}");
+        let rows = said.answer.iter().find_map(|text| text.value("rows"));
+        rows.map(|rows| (rows.to_string().contains("GHz"), rows.to_string().contains("300 ns")))
+    };
+    assert_eq!(larger(100.0 / 0.7), None);
+    assert_eq!(larger(300.0), Some((false, true)));
+}
+
+#[test]
+fn disturbances_are_mentioned_after_the_answer_and_only_if_something_differs() {
+    let run = |rate: f64, kernel: &str| {
+        let mut record = ran("here", rate * 1e9, &[]);
+        record.machine.counts.cpus_online = Some(2);
+        record.machine.kernel.release = Some(kernel.to_owned());
+        crate::samples::ran(&mut record, 20.0, 10.0);
+        record
+    };
+    let disturbed = |rate: f64| {
+        let said = side_by_side(&[("before", &run(4.0, "6.1")), ("after", &run(rate, "6.2"))]);
+        assert!(!said.answer.is_empty());
+        said.answer.iter().position(|text| text.value("runs").is_some()).map(|at| at + 1 - said.answer.len())
+    };
+    assert_eq!(disturbed(4.0), None);
+    assert_eq!(disturbed(2.0), Some(0));
+}
+
+#[test]
 fn idle_states_that_noise_could_have_made_are_no_cause() {
     let wake = |setting: &'static str| {
         Labels::new().with_label(Label::Setting, setting).with_label(Label::Policy, "other")

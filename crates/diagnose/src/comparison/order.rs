@@ -10,6 +10,7 @@ use super::explain::{device_speed, find_best_clock, load_average};
 use super::nodes::last_level_cache;
 use super::rows::RowKind;
 use super::table::TableRow;
+use super::verdict::{certain_loss, is_doubtful};
 use crate::figures::median;
 
 /// Minimum number of records for a ranking.
@@ -21,13 +22,15 @@ const FAR: f64 = 3.5;
 /// Maximum number of records for which pairs are counted.
 const MOST_PAIRS: usize = 64;
 
-/// Ranks the records by each row that measures overall speed, and by each other row that has outliers.
+/// Ranks the records by each row in which they differ beyond noise or that has outliers. The largest difference comes first, but unreliable
+/// results come last, and large differences in overall speed precede others.
 pub(super) fn build_orders(rows: &[TableRow], known: &[Known]) -> Vec<Order> {
     if known.len() < LEAST {
         return Vec::new();
     }
-    let whole = rows.iter().filter(|row| row.row.per.is_none());
-    whole.filter_map(|row| rank_subjects(row, known)).collect()
+    let mut whole: Vec<&TableRow> = rows.iter().filter(|row| row.row.per.is_none()).collect();
+    whole.sort_by(|a, b| importance(b).partial_cmp(&importance(a)).unwrap_or(std::cmp::Ordering::Equal));
+    whole.into_iter().filter_map(|row| rank_subjects(row, known)).collect()
 }
 
 /// Whether two rankings order a pair of records differently, with more than small differences in both.
@@ -56,6 +59,12 @@ fn is_result(TableRow { key, row }: &TableRow) -> bool {
     }
 }
 
+/// Whether a row is reliable, whether it differs much in overall speed, and the largest certain difference from the baseline.
+fn importance(of: &TableRow) -> (bool, bool, f64) {
+    let loss = of.row.cells.iter().map(certain_loss).fold(0.0, f64::max);
+    (!is_doubtful(&of.row), is_result(of) && loss > MUCH, loss)
+}
+
 fn rank_subjects(of: &TableRow, known: &[Known]) -> Option<Order> {
     let row = &of.row;
     let better = row.better?;
@@ -74,7 +83,7 @@ fn rank_subjects(of: &TableRow, known: &[Known]) -> Option<Order> {
     if better == Better::Higher {
         ranks.reverse();
     }
-    if !is_result(of) && !ranks.iter().any(|rank| rank.outlier) {
+    if importance(of).2 == 0.0 && !ranks.iter().any(|rank| rank.outlier) {
         return None;
     }
     let says = if is_result(of) { describe_agreement(of, &ranks, known) } else { Text::default() };

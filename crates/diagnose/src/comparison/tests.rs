@@ -239,6 +239,12 @@ fn what_changed_on_one_machine_is_settings_and_figures_beyond_noise() {
     assert_eq!(said.relation, Relation::SameMachine);
     let changed: Vec<&str> = said.differences.iter().map(|d| d.code.as_str()).collect();
     assert_eq!(changed, ["comparison-fact-thp"]);
+    // A setting that only one record contains may have changed.
+    a.conditions.before.ksm = Some(1);
+    let one_sided = both(&a, &b);
+    assert_eq!(one_sided.differences, said.differences);
+    let settings = |said: &Comparison| said.answer.iter().any(|text| has_code(text, "comparison-one-sided"));
+    assert!(settings(&one_sided) && !settings(&said), "{:?}", one_sided.answer);
     b.machine.hostname = Some("db2".to_owned());
     assert_eq!(both(&a, &b).relation, Relation::Machines);
     // (none) is not a host name.

@@ -34,14 +34,14 @@ pub(super) const SLOWER_MOST: Template =
 pub(super) const FASTER_MOST: Template =
     Template::new("comparison-faster-most", "Largest speedups: {changes}.");
 
-/// The answer, one paragraph per result; empty if all are the same record.
-pub(super) fn state_verdict(c: &Comparison) -> Vec<Text> {
+/// The answer, one paragraph per result; empty if all are the same record. `one_sided` are facts that not all records contain.
+pub(super) fn state_verdict(c: &Comparison, one_sided: &[Text]) -> Vec<Text> {
     let other = (0..c.subjects.len()).find(|index| *index != c.baseline);
     match (c.relation, other) {
         (Relation::SameRecord, _) | (_, None) => Vec::new(),
-        (Relation::SameMachine, Some(other)) if c.subjects.len() == 2 => state_changes_since(c, other),
-        (_, Some(other)) if c.subjects.len() == 2 => state_pair(c, other),
-        _ => state_many(c),
+        _ if c.subjects.len() > 2 => state_many(c),
+        (Relation::SameMachine, Some(other)) => state_changes_since(c, other, one_sided),
+        (_, Some(other)) => state_pair(c, other),
     }
 }
 
@@ -62,7 +62,11 @@ fn first_of(mut all: Vec<Text>) -> Vec<Text> {
 fn state_pair(c: &Comparison, other: usize) -> Vec<Text> {
     let reported = select_explanations(&c.explanations);
     let mut said: Vec<Text> = reported.iter().map(|e| state_result(c, e)).collect();
-    match reported.iter().map(|e| e.speed.ln().abs()).reduce(f64::max) {
+    // A result is unexplained only if it differs by more than each measured cause, for example the core clock.
+    let causes = reported.iter().flat_map(|e| &e.causes).filter(|cause| cause.measured);
+    let causes =
+        causes.flat_map(|cause| std::iter::once(cause).chain(&cause.parts)).map(|cause| cause.factor);
+    match reported.iter().map(|e| e.speed).chain(causes).map(|factor| factor.ln().abs()).reduce(f64::max) {
         None => said.extend(state_largest_differences(c, other)),
         Some(explained) => said.extend(state_larger_differences(c, other, explained)),
     }
@@ -175,20 +179,29 @@ fn effect(cell: &Cell) -> f64 {
     cell.ratio.map_or(0.0, |ratio| ratio.ln().abs())
 }
 
+/// The smallest loss of the slower side according to a difference's interval; 0 if there may be no difference. Without an interval, the noise
+/// is unknown, and only a large difference counts.
+pub(super) fn certain_loss(cell: &Cell) -> f64 {
+    match cell.verdict {
+        Some(Verdict::Costs { interval, .. }) => interval.0,
+        _ if cell.interval.is_none() && effect(cell) > MUCH => 1.0 - (-effect(cell)).exp(),
+        _ => 0.0,
+    }
+}
+
 /// Whether one of a row's results is unreliable.
-fn is_doubtful(row: &Row) -> bool {
+pub(super) fn is_doubtful(row: &Row) -> bool {
     row.cells.iter().any(|cell| cell.doubt.is_some())
 }
 
 /// Smaller differences, on a logarithmic scale, are negligible.
 const NOTED: f64 = 0.02;
 
-/// Results of the machine itself, not of workloads or counters, that reliably differ by more than any explained result.
+/// Results of the machine itself, not of workloads or counters, that reliably differ by more than any explained result or its causes.
 fn state_larger_differences(c: &Comparison, other: usize, explained: f64) -> Option<Text> {
     let is_of_machine = |row: &Row| !matches!(row.metric.family(), "workload" | "counter");
-    let is_sure = |cell: &Cell| matches!(cell.verdict, Some(Verdict::Costs { .. }));
     let mut rows: Vec<(&Row, &Cell)> = find_whole_rows(c, other)
-        .filter(|(row, of)| row.better.is_some() && is_of_machine(row) && is_sure(of) && !is_doubtful(row))
+        .filter(|(row, of)| is_of_machine(row) && of.slower.is_some() && !is_doubtful(row))
         .filter(|(_, cell)| effect(cell) > explained + NOTED)
         .collect();
     rows.sort_by(|a, b| effect(b.1).total_cmp(&effect(a.1)));
@@ -238,9 +251,9 @@ fn describe_row(c: &Comparison, row: &Row, other: usize) -> Option<Text> {
 }
 
 /// The answer for two records of one machine: changes in its results and settings.
-fn state_changes_since(c: &Comparison, other: usize) -> Vec<Text> {
+fn state_changes_since(c: &Comparison, other: usize, one_sided: &[Text]) -> Vec<Text> {
     let rows: Vec<_> = find_whole_rows(c, other).filter(|(_, cell)| cell.verdict.is_some()).collect();
-    let settings = state_changed_settings(c, other);
+    let settings = state_changed_settings(c, other, one_sided);
     if rows.is_empty() {
         return vec![settings];
     }
@@ -258,18 +271,13 @@ fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -
     if changed.is_empty() {
         return text!("No change beyond noise in {figures}.");
     }
-    // The size of a change according to the end of its interval that is closer to 1. The largest change is listed first.
-    let resolved = |cell: &Cell| match cell.interval {
-        Some((low, high)) if low > 1.0 || high < 1.0 => low.ln().abs().min(high.ln().abs()),
-        Some(_) => 0.0,
-        None => effect(cell),
-    };
     // The certainty of a change: its distance from 1 relative to the width of its interval.
     let sureness = |cell: &Cell| {
         let width = cell.interval.map_or(f64::INFINITY, |(low, high)| (high / low).ln());
         effect(cell) / width.max(f64::MIN_POSITIVE)
     };
-    changed.sort_by(|a, b| resolved(b.1).total_cmp(&resolved(a.1)));
+    // The change whose certain part is largest is listed first.
+    changed.sort_by(|a, b| certain_loss(b.1).total_cmp(&certain_loss(a.1)));
     let count = |slower: bool| changed.iter().filter(|(_, cell)| cell.slower == Some(slower)).count();
     let (slower, faster) = (count(true), count(false));
     let mut said =
@@ -282,9 +290,8 @@ fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -
     let (unreliable, sure): (Vec<_>, Vec<_>) = changed.into_iter().partition(|(row, _)| is_doubtful(row));
     // Slower results come first.
     for (slower, template) in [(true, SLOWER_MOST), (false, FASTER_MOST)] {
-        let of_these = sure.iter().filter(|(_, cell)| cell.slower == Some(slower));
-        let most = of_these.filter_map(|(row, _)| describe_row(c, row, other));
-        let most: Vec<Text> = most.take(MOST_LISTED).collect();
+        let of_these = sure.iter().copied().filter(|(_, cell)| cell.slower == Some(slower));
+        let most = describe_first(c, &of_these.collect::<Vec<_>>(), other);
         said.push(if most.is_empty() { Text::default() } else { text!(template, changes = most) });
     }
     if !unreliable.is_empty() {
@@ -294,8 +301,9 @@ fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -
     said
 }
 
-/// Describes changes to the hardware, to settings, and to the load of other processes, which affects results like a setting.
-fn state_changed_settings(c: &Comparison, other: usize) -> Text {
+/// Describes changes to the hardware, to settings, and to the load of other processes, which affects results like a setting. Facts that only
+/// one record contains may have changed.
+fn state_changed_settings(c: &Comparison, other: usize, one_sided: &[Text]) -> Text {
     let change = |difference: &Difference| {
         let value = |at: usize| difference.values.get(at).cloned().flatten();
         let [now, before] = [other, c.baseline].map(|at| value(at).unwrap_or_else(|| "not recorded".into()));
@@ -304,9 +312,14 @@ fn state_changed_settings(c: &Comparison, other: usize) -> Text {
     let settings = c.differences.iter().filter(|difference| difference.kind != FactKind::State).map(change);
     let changes: Vec<Text> = settings.map(|(what, change)| text!("{what} ({change})")).collect();
     let mut said = match changes.is_empty() {
-        true => text!("Both records show the same hardware, kernel and settings."),
+        true if one_sided.is_empty() => text!("Both records show the same hardware, kernel and settings."),
+        true => Text::default(),
         false => text!("Changes on the machine: {changes}.", changes = first_of(changes)),
     };
+    if !one_sided.is_empty() {
+        let facts = first_of(one_sided.to_vec());
+        said.push(text!("comparison-one-sided", "Recorded in only one of the records: {facts}."));
+    }
     if let Some(work) = c.differences.iter().find(|difference| difference.code == OTHER_WORK.code) {
         let (what, change) = change(work);
         said.push(text!("{what}: {change}."));
@@ -314,29 +327,29 @@ fn state_changed_settings(c: &Comparison, other: usize) -> Text {
     said
 }
 
-/// The answer for many records: outliers, the ranking by the result that most records contain, the first ranking in another order, and refused
-/// comparisons.
+/// The answer for many records: outliers, the ranking by the result in which they differ most, the first ranking in another order, and
+/// refused comparisons.
 fn state_many(c: &Comparison) -> Vec<Text> {
     let mut said = Vec::new();
     let results: Vec<Text> = c.orders.iter().filter_map(|order| describe_outliers(c, order)).collect();
     said.extend((!results.is_empty()).then(|| text!("Outliers: {results}.", results = first_of(results))));
-    // The first among the rankings that cover the most records.
-    let order = c.orders.iter().rev().max_by_key(|order| order.ranks.len());
+    let order = c.orders.first();
     said.extend(order.and_then(|order| state_order(c, order)));
     // The first result that ranks the same records in another order.
     let other = c.orders.iter().find(|other| order.is_some_and(|order| disagree(order, other)));
-    said.extend(
-        other.and_then(|other| state_order(c, other)).map(|other| text!("In another order: {other}")),
-    );
+    let other = other.and_then(|other| state_order(c, other));
+    said.extend(other.map(|other| text!("In another order: {other}")));
+    let judged = find_whole_rows(c, c.baseline).filter(|(row, _)| row.better.is_some()).count();
+    if said.is_empty() && judged > 0 {
+        let figures = count_noun(judged, "result");
+        said.push(text!("comparison-no-difference", "No difference beyond noise in {figures}."));
+    }
     let claims = c.explanations.iter().flat_map(|e| &e.claims);
     let of_neighbours: Vec<&Claim> = claims.filter(|claim| claim.code == NEIGHBOURS.code).collect();
-    if of_neighbours.len() + 1 >= c.subjects.len()
-        && of_neighbours.iter().all(|claim| claim.support == Support::NotSupported)
-    {
-        said.push(text!(
-            "Not supported by the results: interference from {neighbours}.",
-            neighbours = text!(NEIGHBOURS)
-        ));
+    let shown = of_neighbours.iter().any(|claim| claim.support != Support::NotSupported);
+    if !shown && of_neighbours.len() + 1 >= c.subjects.len() {
+        let neighbours = text!(NEIGHBOURS);
+        said.push(text!("Not supported by the results: interference from {neighbours}."));
     }
     if let Some(refused) = c.refused.iter().find(|refusal| refusal.system_wide) {
         let subjects = refused.subjects.iter().map(|subject| Text::from(subject_name(c, *subject)));
@@ -363,19 +376,12 @@ fn describe_outliers(c: &Comparison, order: &Order) -> Option<Text> {
 /// Lists the records in order, best first, and compares the first with the last.
 fn state_order(c: &Comparison, order: &Order) -> Option<Text> {
     let (first, last) = (order.ranks.first()?, order.ranks.last()?);
-    let row = c.rows.iter().find(|row| row.metric == order.metric && row.per.is_none());
-    let lower = row.and_then(|row| row.better) == Some(Better::Lower);
-    let ratio = if lower { last.value / first.value } else { first.value / last.value };
-    let all = || order.ranks.iter().map(|rank| describe_rank(c, order, rank));
-    let places: Vec<Text> = if order.ranks.len() <= MOST_LISTED * 2 {
-        all().collect()
-    } else {
-        let mut ends: Vec<Text> = all().take(MOST_LISTED).collect();
-        let more = order.ranks.len() - MOST_LISTED - 1;
-        ends.push(text!("… {more} more …"));
-        ends.push(describe_rank(c, order, last));
-        ends
-    };
+    let ratio = (first.value / last.value).max(last.value / first.value);
+    let mut places: Vec<Text> = order.ranks.iter().map(|rank| describe_rank(c, order, rank)).collect();
+    if places.len() > MOST_LISTED * 2 {
+        let more = places.len() - MOST_LISTED - 1;
+        places.splice(MOST_LISTED..MOST_LISTED + more, [text!("… {more} more …")]);
+    }
     let mut said = text!("{result}, best first: {places}.", result = &order.result);
     if ratio.is_finite() && ratio > 1.0 {
         let times = Value::Factor(ratio);
