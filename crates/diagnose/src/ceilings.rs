@@ -34,8 +34,7 @@ pub(crate) fn collect_ceilings(record: &Record) -> Ceilings {
     let threads = reads().filter_map(|m| m.labels.count(Label::Threads)).max();
     let cores = record.machine.one_cpu_a_core(&record.machine.allowed_cpus()).len() as u64;
     let every = reads().filter(|m| m.labels.count(Label::Threads) == threads && threads >= Some(cores));
-    let latency =
-        record.diagnosis.resources.iter().find(|resource| resource.name == crate::resources::MEMORY_LATENCY);
+    let latency = record.diagnosis.resources.iter().find(|r| r.name == crate::resources::MEMORY_LATENCY);
     let latency = latency.filter(|resource| resource.doubt.is_none() && resource.delivered.is_finite());
     Ceilings {
         ipc,

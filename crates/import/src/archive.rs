@@ -60,8 +60,7 @@ pub(crate) fn files(archive: &[u8]) -> Vec<(String, &[u8])> {
             }
             b'0' | 0 if size <= LONGEST => {
                 let whole = format!("/{path}");
-                let at =
-                    ["/sys/", "/proc/", "/etc/os-release"].iter().filter_map(|start| whole.find(start)).min();
+                let at = ["/sys/", "/proc/", "/etc/os-release"].iter().filter_map(|s| whole.find(s)).min();
                 files.extend(at.map(|at| (whole[at..].to_owned(), &behind[..size])));
             }
             _ => {}

@@ -61,8 +61,7 @@ impl Populated {
 /// Reads a table, the contents of `/sys/firmware/dmi/tables/DMI`.
 pub fn read(table: Vec<u8>) -> Tables {
     let table = UndefinedStructTable::from(table);
-    let complete =
-        table.iter().any(|structure| structure.header.struct_type() == SMBiosEndOfTable::STRUCT_TYPE);
+    let complete = table.iter().any(|s| s.header.struct_type() == SMBiosEndOfTable::STRUCT_TYPE);
     let arrays: Vec<SMBiosPhysicalMemoryArray> = table.collect();
     // Devices for flash and video memory are excluded; a device whose array is missing is included.
     let of_system = |device: &SMBiosMemoryDevice| {

@@ -113,8 +113,7 @@ fn check_placement(context: &mut Context, what: &str, cpus: &[u32], parts: &[Par
     let mut unknown = None;
     let nodes: Vec<Option<u32>> = cpus.iter().map(|cpu| context.node_of(*cpu)).collect();
     // Each CPU queries its own part, because the query may read the part, and a read from another node could move it there.
-    let reported =
-        thread_group::run(cpus, |member| nodes[member.index].map(|node| parts[member.index].placement(node)));
+    let reported = thread_group::run(cpus, |m| nodes[m.index].map(|node| parts[m.index].placement(node)));
     for placement in reported {
         match placement {
             Some(Some(Placement::Share { on_node: share, pages })) => {

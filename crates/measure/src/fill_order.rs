@@ -145,8 +145,7 @@ pub fn steps(order: FillOrder, machine: &Machine, cpus: &CpuList, most: Option<u
     let all = positions.len();
     let Some(first) = positions.first() else { return Vec::new() };
     // The longest prefix that meets this condition.
-    let while_all =
-        |holds: &dyn Fn(&Position) -> bool| positions.iter().take_while(|position| holds(position)).count();
+    let while_all = |holds: &dyn Fn(&Position) -> bool| positions.iter().take_while(|p| holds(p)).count();
     let mut news = vec![
         while_all(&|position| position.sibling == 0),
         while_all(&|position| position.node == first.node),

@@ -247,8 +247,7 @@ fn parse_line(line: &str) -> Option<(u32, Event)> {
             let (pid, priority) = rest.split_once(" next_prio=")?;
             let pid: i32 = pid.parse().ok()?;
             // 0 to 98 are the real-time priorities 99 to 1 (kernel/sched/core.c).
-            let priority =
-                priority.trim_end().parse::<u32>().ok().filter(|prio| *prio < 99).map(|prio| 99 - prio);
+            let priority = priority.trim_end().parse::<u32>().ok().filter(|p| *p < 99).map(|p| 99 - p);
             let task = Taker { pid: Some(pid), priority, ..named(TakerKind::Task, Some(name.to_owned())) };
             What::Switch((pid != 0).then_some(task))
         }

@@ -148,8 +148,7 @@ impl RunTimes {
 fn threads() -> impl Iterator<Item = (i32, u64)> {
     let own = std::process::id() as i32;
     let processes = numbers("/proc").filter(move |pid| *pid != own);
-    let threads =
-        processes.flat_map(move |pid| numbers(format!("/proc/{pid}/task")).map(move |thread| (pid, thread)));
+    let threads = processes.flat_map(move |pid| numbers(format!("/proc/{pid}/task")).map(move |t| (pid, t)));
     threads.take(MOST_THREADS).filter_map(|(pid, thread)| {
         let text = std::fs::read_to_string(format!("/proc/{pid}/task/{thread}/schedstat")).ok()?;
         Some((thread, schedstat(&text)?.0))

@@ -123,8 +123,7 @@ pub fn of_machine<'a, W: FnMut(&Entry) -> bool>(
     files.rotate_left(own);
     let records = files.into_iter().take(MOST_PASSED_OVER).filter_map(move |path| {
         let text = content(&path)?;
-        let of_host =
-            Entry::from_json(&text, &path).is_some_and(|entry| names.contains(&entry.host) && wanted(&entry));
+        let of_host = Entry::from_json(&text, &path).is_some_and(|e| names.contains(&e.host) && wanted(&e));
         let mut record = of_host.then(|| Record::from_json(&text).ok()).flatten()?;
         record.machine.hostname.clone_from(&machine.hostname);
         Some((path, record))
@@ -207,8 +206,7 @@ pub fn find_same_import(folder: &Path, json: &str, save: impl Fn(&Path, &str)) -
     let new = Record::from_json(json.as_bytes()).ok()?;
     let host = new.machine.hostname.clone().unwrap_or_default();
     let new = said(new);
-    let imported =
-        list(&[folder.to_owned()], save).into_iter().filter(|entry| entry.imported && entry.host == host);
+    let imported = list(&[folder.to_owned()], save).into_iter().filter(|e| e.imported && e.host == host);
     imported.map(|entry| entry.path).find(|path| read(path).is_some_and(|record| said(record) == new))
 }
 

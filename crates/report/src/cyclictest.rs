@@ -90,8 +90,7 @@ pub fn histogram(record: &Record) -> Option<String> {
         text.push_str(&format!("{row:06} {}\n", joined(counts.clone(), 6, "\t")));
     }
     let of = |value: &dyn Fn(&Measurement) -> u64| threads.iter().map(|m| value(m)).collect::<Vec<u64>>();
-    let totals =
-        (0..threads.len()).map(|column| rows.iter().map(|row| row[column]).fold(0, u64::saturating_add));
+    let totals = (0..threads.len()).map(|c| rows.iter().map(|row| row[c]).fold(0, u64::saturating_add));
     text.push_str(&format!("# Total: {}\n", joined(totals.collect(), 9, " ")));
     text.push_str(&format!("# Min Latencies: {}\n", joined(of(&|m| us(m.summary.min)), 5, " ")));
     let average = |m: &Measurement| us(m.summary.mean.unwrap_or(m.summary.median));

@@ -64,8 +64,7 @@ fn state_pair(c: &Comparison, other: usize) -> Vec<Text> {
     let mut said: Vec<Text> = reported.iter().map(|e| state_result(c, e)).collect();
     // A result is unexplained only if it differs by more than each measured cause, for example the core clock.
     let causes = reported.iter().flat_map(|e| &e.causes).filter(|cause| cause.measured);
-    let causes =
-        causes.flat_map(|cause| std::iter::once(cause).chain(&cause.parts)).map(|cause| cause.factor);
+    let causes = causes.flat_map(|c| std::iter::once(c).chain(&c.parts)).map(|c| c.factor);
     match reported.iter().map(|e| e.speed).chain(causes).map(|factor| factor.ln().abs()).reduce(f64::max) {
         None => said.extend(state_largest_differences(c, other)),
         Some(explained) => said.extend(state_larger_differences(c, other, explained)),

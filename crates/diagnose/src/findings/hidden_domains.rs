@@ -16,8 +16,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let can_be = case.record.machine.is_virtual() || shape.topology == Topology::Finer;
     let split = shape.split.filter(|split| can_be && split.count >= LEAST);
     let apart = split.zip(shape.distances.last()).map(|(split, far)| {
-        let domains =
-            shape.states.iter().flatten().filter_map(|state| state.domains.last()).map(Vec::len).max();
+        let domains = shape.states.iter().flatten().filter_map(|s| s.domains.last()).map(Vec::len).max();
         let what = match shape.topology {
             Topology::Finer => text!(
                 "hidden-domains-fixed",

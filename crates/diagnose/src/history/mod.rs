@@ -68,8 +68,7 @@ fn figures(record: &Record, asked: &[String]) -> Vec<RowFigure> {
     let is_asked = |name: &str| asked.iter().any(|asked| asked.replace('-', " ") == name.replace('-', " "));
     let rows = crate::row_figures(record);
     let headlines = crate::resources(&crate::RecordIndex::new(record)).into_iter();
-    let headlines =
-        headlines.map(|headline| headline.resource).filter(|one| asked.is_empty() || is_asked(&one.name));
+    let headlines = headlines.map(|h| h.resource).filter(|one| asked.is_empty() || is_asked(&one.name));
     let headline = |one: Resource| {
         // The interval is that of the result on which the headline is based.
         let same = |value: f64| (value - one.delivered).abs() <= one.delivered.abs() * 1e-9;

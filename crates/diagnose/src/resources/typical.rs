@@ -155,8 +155,7 @@ fn triad_range(machine: &Machine, core: &'static Core, threads: Option<u64>) -> 
     let sockets = sockets(machine);
     let of_socket = range_of(core, "stream.triad", machine);
     let counts = &machine.counts;
-    let is_whole =
-        !machine.is_virtual() && counts.cpus_allowed.is_none_or(|cpus| Some(cpus) == counts.cpus_online);
+    let is_whole = !machine.is_virtual() && counts.cpus_allowed.is_none_or(|c| Some(c) == counts.cpus_online);
     if let Some(of_socket) = of_socket.clone().filter(|_| is_whole) {
         return Some(of_socket.times(sockets));
     }

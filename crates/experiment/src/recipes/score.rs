@@ -124,8 +124,7 @@ impl Score {
     /// reason if the match is unusable, that is, negative, zero, `nan` or out of range.
     pub fn read(&self, stdout: &str, stderr: &str, values: &Values) -> Result<Option<Scored>, String> {
         let Ok(pattern) = compile(&self.pattern, values, true) else { return Ok(None) };
-        let first =
-            [stdout, stderr].into_iter().find_map(|text| Some((text, pattern.captures(text)?.get(1)?)));
+        let first = [stdout, stderr].into_iter().find_map(|t| Some((t, pattern.captures(t)?.get(1)?)));
         let Some((whole, found)) = first else { return Ok(None) };
         // Programs may print thousands separators.
         let value = found.as_str().replace(',', "").parse().unwrap_or(f64::NAN) * self.scale;

@@ -20,8 +20,7 @@ pub struct Measured {
 /// Converts the runs of commands to results; a command without runs has none. `cpus` is the number of CPUs on which
 /// each command may run.
 pub fn figures(done: &InTurns, request: &Request, cpus: usize) -> Measured {
-    let words =
-        |argv: &[std::ffi::OsString]| argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let words = |argv: &[std::ffi::OsString]| argv.iter().map(|w| w.to_string_lossy().into_owned()).collect();
     let argvs: Vec<Vec<String>> = request.commands.iter().map(|one| words(one.job.argv)).collect();
     let mut measured = Measured { names: name_commands(&argvs), ..Measured::default() };
     let mut coverages: Vec<(&str, Vec<Coverage>)> = Vec::new();

@@ -79,8 +79,7 @@ fn without_time(text: &str) -> (Vec<&str>, bool) {
 /// The columns of a header line.
 fn head(text: &str) -> Option<Vec<String>> {
     // A quick check that excludes most lines.
-    let marks =
-        |text: &str| text.len() > 16 && ["ldavg-", " swpd ", "CPU|"].iter().any(|mark| text.contains(mark));
+    let marks = |text: &str| text.len() > 16 && ["ldavg-", " swpd ", "CPU|"].iter().any(|m| text.contains(m));
     (text.bytes().any(|b| matches!(b, b'%' | b'_' | b'/')) || marks(text)).then_some(())?;
     // Some versions of turbostat print these two headers without a space between them.
     let text = text.replace("WattRAMWatt", "Watt RAMWatt").replace("CPU|", "CPU||");
@@ -163,8 +162,7 @@ impl ColumnsReader {
         let ids = last.map_or(0, |last| last + 1);
         // Older versions leave the CPU columns blank in the row for all CPUs.
         let timed = self.columns.iter().take(2).any(|column| column == "Time_Of_Day_Seconds");
-        let blank =
-            if !timed && words.first().is_some_and(|word| word.contains(['.', ','])) { ids } else { 0 };
+        let blank = if !timed && words.first().is_some_and(|w| w.contains(['.', ','])) { ids } else { 0 };
         let columns = &self.columns[blank..];
         // Rows for nodes, devices and networks are not recorded.
         let first = self.columns.first().is_some_and(|column| meaning(column).is_none());

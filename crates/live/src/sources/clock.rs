@@ -28,8 +28,7 @@ fn folder(cpu: u32) -> String {
 
 /// `ref:123 del:456` (Documentation/admin-guide/acpi/cppc_sysfs.rst).
 fn parse_feedback(text: &str) -> Option<Feedback> {
-    let value =
-        |name: &str| text.split_ascii_whitespace().find_map(|word| word.strip_prefix(name)?.parse().ok());
+    let value = |name: &str| text.split_ascii_whitespace().find_map(|w| w.strip_prefix(name)?.parse().ok());
     Some((value("ref:")?, value("del:")?))
 }
 

@@ -191,8 +191,7 @@ fn addresses(
     mut value: impl FnMut(u64, u8) -> Option<Known>,
     elsewhere: &mut dyn FnMut(u64) -> Option<Code>,
 ) -> Option<Found> {
-    let had =
-        load.intact.then(|| load.memory.at?.address(|number| register(sample, number), load.end)).flatten();
+    let had = load.intact.then(|| load.memory.at?.address(|n| register(sample, n), load.end)).flatten();
     let had = had.map(|address| Found { address, is_had: true, is_now: false });
     if had.is_some() && !load.strides.are_open() {
         return had;

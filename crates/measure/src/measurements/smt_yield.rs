@@ -178,8 +178,7 @@ fn make_measurement(
         .with_detail(detail::ALONE, json!(middle(&seen[0], |slice| slice.rate)))
         .with_detail(detail::TOGETHER, json!(middle(&seen[1], |slice| slice.rate)))
         .with_detail(detail::CLOCK_HZ, json!(middle(&seen[1], |slice| slice.clock_hz).round()));
-    let marks =
-        |slices: &[Slice]| slices.iter().flat_map(|slice| slice.marks.clone()).collect::<BTreeSet<_>>();
+    let marks = |slices: &[Slice]| slices.iter().flat_map(|s| s.marks.clone()).collect::<BTreeSet<_>>();
     let marks = mark_samples(rounds.iter().map(|(_, slices)| marks(slices)));
     judged(Measurement { marks, ..m }, TARGET)
 }

@@ -61,8 +61,7 @@ pub(crate) fn find_headers(root: &Path, release: &str, path: &OsStr) -> Result<H
     // Some distributions only provide a compiler whose name includes its version.
     let named = compiler(&config);
     for tool in tools {
-        let there =
-            is_on_path(path, tool) || *tool == "gcc" && named.is_some_and(|name| is_on_path(path, name));
+        let there = is_on_path(path, tool) || *tool == "gcc" && named.is_some_and(|n| is_on_path(path, n));
         if !there {
             let package = match *tool {
                 "ld" => "binutils",

@@ -44,8 +44,7 @@ pub fn read_attributes() -> ProcessAttributes {
             libc::syscall(libc::SYS_ioprio_get, IOPRIO_WHO_PROCESS, 0) as i32,
         )
     };
-    let limit =
-        |what| getrlimit(what).current.map_or(i32::MAX, |limit| i32::try_from(limit).unwrap_or(i32::MAX));
+    let limit = |w| getrlimit(w).current.map_or(i32::MAX, |limit| i32::try_from(limit).unwrap_or(i32::MAX));
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let field = |key: &str| machine::text::field(&status, key);
     let capabilities = field("CapEff").and_then(|mask| u64::from_str_radix(mask, 16).ok());

@@ -48,8 +48,7 @@ fn counts(record: &Record, shown_before: &Shown, most: usize) -> Table {
     for m in table.first(all, rows) {
         table.note_row(remarks(m));
         let here = place(m);
-        let caused =
-            m.labels.word(Label::Event).is_some_and(|event| NOT_CAUSED.split(' ').all(|own| own != event));
+        let caused = m.labels.word(Label::Event).is_some_and(|e| NOT_CAUSED.split(' ').all(|own| own != e));
         let per = instructions.get(&here).filter(|count| **count > 0.0 && caused);
         let coverage = m.detail.get(detail::COVERAGE);
         let figures = [

@@ -45,8 +45,7 @@ pub(crate) fn facts(record: &Record) -> Section {
         section.facts.push(kind.clone());
     }
     let numbered = |section: &mut Section, what: &str| {
-        let all =
-            all().filter_map(|fact| Some((fact.key.strip_prefix(what)?.strip_prefix(' ')?, &fact.value)));
+        let all = all().filter_map(|f| Some((f.key.strip_prefix(what)?.strip_prefix(' ')?, &f.value)));
         let all: Vec<(&str, &String)> = all.collect();
         // A few items have a line each; many items share one line.
         if all.len() > MOST {

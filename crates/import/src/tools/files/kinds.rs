@@ -143,8 +143,7 @@ fn memory(text: &str, command: Option<&Command>) -> Option<Option<String>> {
     let flags: Vec<&str> = command.iter().flat_map(|options| options.split_whitespace()).collect();
     let suffix = text[digits.len()..].trim_end_matches(['i', 'B']);
     let asked = || {
-        let short =
-            flags.iter().filter_map(|flag| flag.strip_prefix('-')).filter(|flag| !flag.starts_with('-'));
+        let short = flags.iter().filter_map(|f| f.strip_prefix('-')).filter(|f| !f.starts_with('-'));
         let letters: String = short.collect();
         let long = LONG.iter().position(|unit| flags.iter().any(|flag| flag.starts_with(unit)));
         let short = UNITS.iter().position(|unit| letters.contains(&unit.to_lowercase()));

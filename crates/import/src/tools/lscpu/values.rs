@@ -136,8 +136,7 @@ impl List {
     fn cache(&mut self, name: &str, value: &str, line: Line, sink: &mut Sink) -> Result<(), Why> {
         let path = format!("machine.caches.{name}");
         let printed = value.split_once('(').map(|(_, behind)| behind.split(' ').next().unwrap_or_default());
-        let instances =
-            printed.and_then(|count| count.parse().ok()).filter(|count| (1..=65_536).contains(count));
+        let instances = printed.and_then(|c| c.parse().ok()).filter(|c| (1..=65_536).contains(c));
         let unit = facts::parse_size(value);
         let is_counted = if printed.is_some() { instances.is_some() } else { unit.is_some() };
         let size = Printed::read(value).filter(|_| is_counted).zip(facts::parse_cache_name(name));

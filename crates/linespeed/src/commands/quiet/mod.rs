@@ -65,8 +65,7 @@ fn refuse_idle(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Resu
     // If there is a command, `--prove` selects the CPU itself.
     let proves = quiet.prove && quiet.command.is_empty();
     let turns = quiet.apply || quiet.dry_run || proves || runs;
-    let idle =
-        |name: &&&'static str| find(name).is_some_and(|knob| knob.set == ::quiet::knob::SetWhen::CpusNamed);
+    let idle = |name: &&&'static str| find(name).is_some_and(|k| k.set == ::quiet::knob::SetWhen::CpusNamed);
     let idle: Vec<&str> = names.iter().filter(idle).copied().collect();
     if !turns || idle.is_empty() || options.measuring.cpus.is_some() {
         return Ok(());

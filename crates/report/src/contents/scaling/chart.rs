@@ -40,8 +40,7 @@ pub(super) fn chart(record: &Record, workload: &str, lines: &[&Scaling]) -> Opti
         series.push(Series::line(format!("fit, {}", drawn.placement), points).with_look(Look::Fit));
     }
     let counts = &record.machine.counts;
-    let cores =
-        counts.cores.filter(|cores| counts.cpus_online.is_some_and(|cpus| *cores < cpus && *cores < last));
+    let cores = counts.cores.filter(|cores| counts.cpus_online.is_some_and(|c| *cores < c && *cores < last));
     let marks = cores.map(|cores| Mark {
         at: f64::from(cores),
         name: record::phrase::count_noun(cores as usize, "core"),
