@@ -105,10 +105,10 @@ pub struct Brief {
     pub path: PathBuf,
     /// The record's displayed path.
     pub called: PathBuf,
-    /// The machine's name: the host name, or the file name if there is no host name.
+    /// The machine's name: the host name, with a number if several machines have it, or the file name if there is no host name.
     pub machine: String,
-    /// Whether the name is a host name.
-    pub named: bool,
+    /// The host name, as commands need it.
+    pub host: Option<String>,
     /// The start time of the run, as in the record.
     pub started: String,
     /// The start time of the run in seconds since 1970.
@@ -178,8 +178,8 @@ impl Brief {
             value.filter(|_| kept).map(|value| known.values.number(value, str::to_owned))
         };
         Self {
-            named: host.is_some(),
-            machine: host.unwrap_or_else(stem),
+            machine: host.clone().unwrap_or_else(stem),
+            host,
             begun: date::seconds(&record.started),
             started: record.started.clone(),
             seconds: record.seconds,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use diagnose::{Extent, MEMORY_DEVICES, Side, compare};
 use record::document::Tool;
-use record::fleet::{Fleet, FleetCause, Slow};
+use record::fleet::{Family, Fleet, FleetCause, Slow};
 use record::phrase::join_list;
 use record::{Record, text};
 
@@ -15,6 +15,11 @@ use crate::causes::{BY_NONE, ONLY_HERE};
 const MOST: usize = 24;
 /// Maximum number of sentences that are included from each comparison.
 const SENTENCES: usize = 2;
+/// Causes of other results that are results themselves, by their codes, with the families of these results.
+const RESTATED: [(&str, Family); 2] = [
+    ("comparison-cause-memory-latency", Family::MemoryLatency),
+    ("comparison-cause-one-thread", Family::Core),
+];
 
 /// Explains the slowest machines: `read` returns the record of a file, or `None` if the file can no longer be read.
 pub fn explain(fleet: &mut Fleet, tool: &Tool, read: impl Fn(&Path) -> Option<Record>) {
@@ -31,24 +36,23 @@ pub fn explain(fleet: &mut Fleet, tool: &Tool, read: impl Fn(&Path) -> Option<Re
 }
 
 fn explain_one(slow: &mut Slow, medoid: &str, base: &Record, this: &Record, tool: &Tool) {
-    if let Some(missing) = name_missing(base, this) {
-        let first = slow.causes.first_mut().filter(|cause| cause.code == MEMORY_DEVICES.code);
-        if let Some(cause) = first {
-            cause.says = missing;
-        }
+    let first = slow.causes.first_mut().filter(|cause| cause.code == MEMORY_DEVICES.code);
+    if let Some((cause, missing)) = first.zip(name_missing(base, this)) {
+        cause.says = missing;
     }
     let sides = [
         Side { name: medoid, source: "", record: base },
         Side { name: &slow.machine, source: "", record: this },
     ];
     let comparison = compare(&sides, 0, tool.clone(), Extent::Summary);
-    let of_figure = |explanation: &&record::comparison::Explanation| explanation.speed < 1.0;
-    let slower: Vec<_> = comparison.explanations.iter().filter(of_figure).collect();
+    let slower: Vec<_> = comparison.explanations.iter().filter(|of| of.speed < 1.0).collect();
     slow.explained = slower.iter().take(SENTENCES).map(|explanation| explanation.says.clone()).collect();
     // Measured causes precede a cause that is only a guess.
     let is_guess = |cause: &FleetCause| cause.code == BY_NONE.code || cause.says.is(&ONLY_HERE);
     let nothing = slow.causes.first().is_none_or(is_guess);
-    let measured = slower.iter().flat_map(|explanation| &explanation.causes).find(|cause| !cause.despite);
+    // A slow result is no cause of itself.
+    let restates = |code: &str| slow.figures.iter().any(|figure| RESTATED.contains(&(code, figure.family)));
+    let measured = slower.iter().flat_map(|of| &of.causes).find(|of| !of.despite && !restates(&of.code));
     if let Some(cause) = measured.filter(|_| nothing) {
         let says = text!("{name}: {says}", name = &cause.name, says = &cause.says);
         slow.causes.insert(0, FleetCause { code: cause.code.clone(), says });

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use record::fleet::Remark;
 use record::phrase::visible;
 use record::redaction::{Aliases, Kind, is_pseudonym};
-use record::{text, units::percent};
+use record::{Text, text, units::percent};
 
 use crate::brief::Brief;
 
@@ -16,16 +16,9 @@ const DISTURBED: f64 = 0.05;
 pub(crate) const EXAMPLES: usize = 5;
 
 /// Adds a remark about a file, or adds the file to an existing remark.
-pub(crate) fn remark(
-    remarks: &mut Vec<Remark>,
-    what: record::Text,
-    left_out: bool,
-    example: impl Into<Option<String>>,
-) {
-    let example = example.into();
+pub(crate) fn remark(remarks: &mut Vec<Remark>, what: Text, left_out: bool, example: Option<String>) {
     let code = what.code().unwrap_or_default().to_owned();
-    let known = remarks.iter_mut().find(|remark| remark.code == code && remark.left_out == left_out);
-    match known {
+    match remarks.iter_mut().find(|remark| remark.what == what && remark.left_out == left_out) {
         Some(remark) => {
             remark.count += 1;
             remark.examples.extend(example.filter(|_| remark.examples.len() < EXAMPLES));
@@ -37,21 +30,21 @@ pub(crate) fn remark(
 /// The records by collection: the first collection has the newest record of each machine, the second has each machine's second newest
 /// record, and so on. Different machines with the same name get distinct names; names that `aliases` identifies as one machine are unified.
 pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>, aliases: &Aliases) -> Vec<Vec<usize>> {
-    let hosts = briefs.iter().filter(|brief| brief.named).map(|brief| brief.machine.as_str());
-    let known = aliases.resolve(hosts);
-    for brief in briefs.iter_mut().filter(|brief| brief.named) {
-        if let Some(name) = known.get(&brief.machine) {
+    let known = aliases.resolve(briefs.iter().filter_map(|brief| brief.host.as_deref()));
+    for brief in briefs.iter_mut() {
+        if let Some(name) = brief.host.as_ref().and_then(|host| known.get(host)) {
             brief.machine.clone_from(name);
+            brief.host = Some(name.clone());
         }
     }
     let mut named: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (at, brief) in briefs.iter().enumerate() {
         // Without a host name in the record, the file path distinguishes machines, for example if directories are named after the hosts.
-        let name = if brief.named { brief.machine.clone() } else { visible(&brief.called) };
+        let name = brief.host.clone().unwrap_or_else(|| visible(&brief.called));
         named.entry(name).or_default().push(at);
     }
     let mut collections: Vec<Vec<usize>> = Vec::new();
-    for (_, mut records) in named {
+    for (name, mut records) in named {
         records
             .sort_by(|a, b| (briefs[*b].begun, &briefs[*a].path).cmp(&(briefs[*a].begun, &briefs[*b].path)));
         let mut lanes: Vec<Vec<usize>> = Vec::new();
@@ -59,13 +52,13 @@ pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>, aliases: 
             let brief = &briefs[at];
             if brief.begun.is_none() {
                 let what = text!("fleet-no-time", "no readable time: used as the machine's oldest record");
-                remark(remarks, what, false, visible(&brief.called));
+                remark(remarks, what, false, Some(visible(&brief.called)));
             }
             let own = (&brief.started, &brief.kind, &brief.figures);
             let is_same = |other: &Brief| (&other.started, &other.kind, &other.figures) == own;
             if lanes.iter().flatten().any(|at| is_same(&briefs[*at])) {
                 let what = text!("fleet-same-record", "the same record as in another file");
-                remark(remarks, what, true, visible(&brief.called));
+                remark(remarks, what, true, Some(visible(&brief.called)));
                 continue;
             }
             let before = |lane: &Vec<usize>| {
@@ -78,17 +71,15 @@ pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>, aliases: 
             }
         }
         if lanes.len() > 1 {
-            let name = lanes.iter().flatten().next().map_or(String::new(), |at| briefs[*at].machine.clone());
             let what = text!("fleet-same-name", "same-named hosts, distinguished by overlapping runs");
-            remark(remarks, what, false, format!("{name} ({})", lanes.len()));
+            remark(remarks, what, false, Some(format!("{name} ({})", lanes.len())));
         }
         for (number, mut lane) in lanes.into_iter().enumerate() {
             // A later partial run does not replace a complete one.
             lane.sort_by_key(|at| !briefs[*at].whole);
             for (age, at) in lane.into_iter().enumerate() {
                 if number > 0 {
-                    let name = format!("{} ({})", briefs[at].machine, number + 1);
-                    briefs[at].machine = name;
+                    briefs[at].machine = format!("{} ({})", briefs[at].machine, number + 1);
                 }
                 if collections.len() <= age {
                     collections.push(Vec::new());
@@ -130,20 +121,20 @@ fn note_disturbed(briefs: &[Brief], newest: &[usize], remarks: &mut Vec<Remark>)
         if taken > DISTURBED {
             let what =
                 text!("disturbed by other processes or steal time during the run; measure again when idle");
-            remark(remarks, what, false, format!("{} {}", brief.machine, percent(taken)));
+            remark(remarks, what, false, Some(format!("{} {}", brief.machine, percent(taken))));
         }
     }
 }
 
 fn note_redacted(briefs: &[Brief], newest: &[usize], remarks: &mut Vec<Remark>) {
-    let is_redacted = |at: &&usize| is_pseudonym(Kind::Host, &briefs[**at].machine);
-    let redacted: Vec<usize> = newest.iter().filter(is_redacted).copied().collect();
+    let names = newest.iter().map(|at| &briefs[*at].machine);
+    let redacted: Vec<&String> = names.filter(|name| is_pseudonym(Kind::Host, name)).collect();
     if redacted.len() < newest.len() {
         let what = text!(
             "fleet-redacted-among-plain",
             "redacted with an unknown key, among unredacted records: a machine with both kinds counts as two"
         );
-        redacted.iter().for_each(|at| remark(remarks, what.clone(), false, briefs[*at].machine.clone()));
+        redacted.into_iter().for_each(|name| remark(remarks, what.clone(), false, Some(name.clone())));
     }
 }
 
@@ -161,7 +152,7 @@ fn note_clocks(briefs: &[Brief], newest: &[usize], remarks: &mut Vec<Remark>) {
                 "fleet-other-clock",
                 "dated more than a day before or after most records of this collection: a clock may be wrong"
             );
-            remark(remarks, what, false, format!("{} ({})", briefs[*at].machine, briefs[*at].started));
+            remark(remarks, what, false, Some(format!("{} ({})", briefs[*at].machine, briefs[*at].started)));
         }
     }
 }

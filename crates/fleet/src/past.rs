@@ -59,7 +59,7 @@ pub fn read_history(
             match read {
                 Ok(one) if !hosts.contains(&one.host) => others += 1,
                 Ok(one) => past.push(one),
-                Err(why) => remark(&mut remarks, why, true, visible(&names.of_file(path))),
+                Err(why) => remark(&mut remarks, why, true, Some(visible(&names.of_file(path)))),
             }
         }
         wanted = asked.most.saturating_sub(past.iter().filter(|one| one.has_figures()).count());
@@ -85,7 +85,7 @@ fn sort_out(past: &mut Vec<Past>, asked: &Asked, remarks: &mut Vec<Remark>) {
     let (mut seen, mut over) = (None, 0);
     let now = date::seconds(asked.now).unwrap_or(u64::MAX);
     past.retain(|one| {
-        let (at, file) = (one.moment.at, || visible(&one.moment.record));
+        let (at, file) = (one.moment.at, || Some(visible(&one.moment.record)));
         let why = if !one.kind.fits(&kind) {
             text!("from another machine")
         } else if !one.has_figures() {

@@ -52,7 +52,7 @@ pub fn read(paths: &[PathBuf], threads: usize, names: &Names) -> Collection {
     let all = read_each(&files, threads, |path| read_one(path, &known, names));
     let mut briefs = Vec::new();
     for (path, result) in files.iter().zip(all) {
-        let file = || visible(&names.of_file(path));
+        let file = || Some(visible(&names.of_file(path)));
         match result {
             Err(why) => remark(&mut remarks, why, true, file()),
             Ok(brief) => {
@@ -97,7 +97,7 @@ fn list(path: &Path, depth: usize, files: &mut Vec<PathBuf>, remarks: &mut Vec<R
         Ok(entries) if depth < DEEPEST => {
             entries.flatten().for_each(|entry| list(&entry.path(), depth + 1, files, remarks, names));
         }
-        _ => remark(remarks, text!(UNREADABLE), true, visible(&names.of_file(path))),
+        _ => remark(remarks, text!(UNREADABLE), true, Some(visible(&names.of_file(path)))),
     }
 }
 

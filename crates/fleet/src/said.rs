@@ -1,24 +1,25 @@
 //! Converts summaries into the report on a fleet.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use diagnose::{Kind, facts};
 use record::baseline::ClassFigure;
 use record::difference::WORTH_TELLING;
 use record::document::Tool;
 use record::fleet::{
-    Camp, Class, Drift, FLEET_VERSION, FactValue, Family, Fleet, MachineCell, MachineRow, Reading, Slow,
-    SlowFigure, Varying,
+    Camp, Class, Drift, FLEET_VERSION, FactValue, Family, Fleet, MachineCell, MachineRow, Reading, Remark,
+    Slow, SlowFigure, Varying,
 };
-use record::phrase::visible;
-use record::{Text, metrics, text};
+use record::phrase::{join_list, visible};
+use record::{Template, Text, metrics, text};
 
-use crate::brief::{Brief, Known, log_speed};
+use crate::brief::{Brief, Known, is_judged, log_speed};
 use crate::camps::{Division, find_camps, take_out_drifts, take_out_two_valued};
 use crate::causes::{Case, find_causes};
 use crate::confirm::{confirm, hold_against_each_other};
 use crate::group::{Group, LEAST};
 use crate::judge::{FamilyJudged, Judged, judge_families};
+use crate::machines::remark;
 use crate::robust::{median, scale, simes, taken_up_to};
 
 /// The maximum share of false positives among the machines reported as slow.
@@ -27,6 +28,11 @@ const WRONG: f64 = 0.05;
 const MOST_VALUES: usize = 4;
 /// Maximum number of earlier collections compared.
 const MOST_COLLECTIONS: usize = 8;
+/// Machines without results that others have. If too few others have them, these results are not judged at all.
+const MISSING: Template = Template::new(
+    "fleet-missing",
+    "no results for {families}, unlike {peers} peers; they are judged if {least} machines have them",
+);
 
 /// The summaries to judge.
 pub struct Input<'a> {
@@ -51,7 +57,7 @@ struct Judgement<'a> {
 }
 
 /// Judges a fleet.
-pub fn judge_fleet(input: &Input, tool: Tool, reading: Reading) -> Fleet {
+pub fn judge_fleet(input: &Input, tool: Tool, mut reading: Reading) -> Fleet {
     let of = |collection: &Vec<usize>| judge_machines(input, collection);
     let newest = input.collections.first().map(of).unwrap_or_default();
     let earlier = input.collections.iter().skip(1).take(MOST_COLLECTIONS).map(of);
@@ -66,17 +72,16 @@ pub fn judge_fleet(input: &Input, tool: Tool, reading: Reading) -> Fleet {
     let mut classes = Vec::new();
     for (number, judgement) in newest.iter().enumerate() {
         classes.push(judgement.class());
-        let machines = (0..judgement.group.members.len()).filter_map(|at| judgement.slow(at, number));
-        slow.extend(machines);
-    }
-    for machine in &mut slow {
-        machine.before = before.get(machine.machine.as_str()).copied().unwrap_or_default();
+        judgement.note_missing(&mut reading.remarks);
+        slow.extend((0..judgement.group.members.len()).filter_map(|at| judgement.slow(at, number, &before)));
     }
     let worst = |slow: &Slow| slow.figures.first().map_or(1.0, |figure| figure.speed);
     slow.sort_by(|a, b| worst(a).total_cmp(&worst(b)));
     let judged = newest.iter().any(|judgement| !judgement.families.is_empty());
     let instead = if judged { Vec::new() } else { suggest(&newest) };
-    let confirm = confirm(&slow.iter().map(|slow| slow.machine.as_str()).collect::<Vec<_>>());
+    // A set, because several slow machines may have the same host name.
+    let hosts: BTreeSet<&str> = slow.iter().map(|slow| slow.host.as_str()).collect();
+    let confirm = confirm(&Vec::from_iter(hosts));
     Fleet { fleet: FLEET_VERSION, tool, reading, classes, slow, instead, confirm }
 }
 
@@ -281,8 +286,26 @@ impl Judgement<'_> {
         })
     }
 
+    /// Adds remarks about the machines without any result of a family that others of the class have: these results are compared only
+    /// among the others, or not at all if too few have them.
+    fn note_missing(&self, remarks: &mut Vec<Remark>) {
+        let (members, known, least) = (&self.group.members, self.group.known, LEAST);
+        let mut lacking: BTreeMap<Vec<String>, Vec<String>> = BTreeMap::new();
+        for family in Family::ALL.iter().filter(|_| !self.families.is_empty()) {
+            let is_of = |at: &u32| known.figure(*at).is_some_and(|of| of.family == *family && is_judged(of));
+            let lacks = members.iter().filter(|member| !member.figures.keys().any(is_of));
+            let lacks = lacks.map(|member| member.machine.clone()).collect();
+            lacking.entry(lacks).or_default().push(family.word().to_owned());
+        }
+        for (machines, families) in lacking.into_iter().filter(|(lacks, _)| lacks.len() < members.len()) {
+            let (families, peers) = (join_list(&families), members.len() - machines.len());
+            let what = text!(MISSING, families, peers, least);
+            machines.into_iter().for_each(|machine| remark(remarks, what.clone(), false, Some(machine)));
+        }
+    }
+
     /// The report on a machine; `None` if the machine is not slow.
-    fn slow(&self, at: usize, class: usize) -> Option<Slow> {
+    fn slow(&self, at: usize, class: usize, before: &HashMap<&str, (u32, u32)>) -> Option<Slow> {
         let slow_in = self.slow_in.get(at).filter(|slow_in| !slow_in.is_empty())?;
         let member = self.group.members.get(at)?;
         let families: Vec<&FamilyJudged> = slow_in.iter().filter_map(|at| self.families.get(*at)).collect();
@@ -297,6 +320,7 @@ impl Judgement<'_> {
         let case = Case { group: &self.group, at, slow: &slow, families: &speeds, clock };
         Some(Slow {
             machine: member.machine.clone(),
+            host: member.host.as_ref().unwrap_or(&member.machine).clone(),
             source: visible(&member.called),
             path: member.path.clone(),
             started: member.started.clone(),
@@ -304,7 +328,7 @@ impl Judgement<'_> {
             causes: find_causes(&case),
             figures,
             explained: Vec::new(),
-            before: (0, 0),
+            before: before.get(member.machine.as_str()).copied().unwrap_or_default(),
         })
     }
 

@@ -317,3 +317,72 @@ fn a_redacted_record_is_of_the_machine_whose_pseudonym_it_has() {
     assert_eq!(machines(&Aliases::default()), (3, 0, 1));
     assert_eq!(machines(&Aliases::new(vec![key])), (2, 1, 0));
 }
+
+#[test]
+fn families_that_some_machines_lack_are_told_with_these_machines() {
+    let missing = |lacking: &[u32], machines: u32, is_kept: fn(&str) -> bool| {
+        let folder = tempfile::tempdir().unwrap();
+        for number in 0..machines {
+            let mut record = machine(number, ("", 1.0));
+            if lacking.contains(&number) {
+                record.measurements.retain(|m| is_kept(m.metric.name()));
+            }
+            write(folder.path(), &format!("{number}.json"), &record);
+        }
+        let fleet = said(folder.path());
+        let examples = fleet.reading.remarks.iter().map(|remark| remark.examples.join(" ")).collect();
+        let codes: Vec<_> =
+            remarks(&fleet).iter().map(|(code, count, _)| ((*code).to_owned(), *count)).collect();
+        (codes, examples, fleet.classes[0].families.contains(&Family::MemoryBandwidth))
+    };
+    let expected = |count, names: &str, judged| {
+        (vec![("fleet-missing".to_owned(), count)], vec![names.to_owned()], judged)
+    };
+    let is_clock = |metric: &str| metric == "core.clock";
+    assert_eq!(missing(&[1, 3, 5, 7], 8, is_clock), expected(4, "node01 node03 node05 node07", false));
+    assert_eq!(missing(&[11], 12, |metric| metric != "memory.bandwidth"), expected(1, "node11", true));
+    // A class that is too small to judge has its own note.
+    assert_eq!(missing(&[1], 4, is_clock).0, Vec::new());
+}
+
+#[test]
+fn a_slow_result_is_no_cause_of_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..12 {
+        let mut record = machine(number, ("", 1.0));
+        record.machine.processor.microcode = Some(if number == 9 { "0x2" } else { "0x1" }.to_owned());
+        let is_beyond_caches = |m: &&mut record::Measurement| {
+            number == 9 && m.metric == "load.latency" && m.labels.count(record::Label::Bytes) >= Some(4 << 20)
+        };
+        for m in record.measurements.iter_mut().filter(is_beyond_caches) {
+            let s = &mut m.summary;
+            [&mut s.min, &mut s.median, &mut s.max].into_iter().for_each(|value| *value *= 1.25);
+            s.mean = s.mean.map(|mean| mean * 1.25);
+            s.interval = s.interval.map(|(low, high)| (low * 1.25, high * 1.25));
+        }
+        write(folder.path(), &format!("{number}.json"), &record);
+    }
+    let fleet = said(folder.path());
+    let [slow] = fleet.slow.as_slice() else { panic!("{:?}", fleet.slow) };
+    assert!(slow.figures.iter().any(|figure| figure.family == Family::MemoryLatency), "{:?}", slow.figures);
+    assert!(!slow.explained.is_empty());
+    assert_eq!(slow.causes[0].code, "comparison-fact-microcode", "{:?}", slow.causes);
+}
+
+#[test]
+fn commands_name_hosts_and_each_host_once() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..12 {
+        let mut record = machine(number, if number > 9 { ("memory.bandwidth", 0.7) } else { ("", 1.0) });
+        if number > 9 {
+            record.machine.hostname = Some("vm".to_owned());
+            record.started = format!("2026-11-24T10:00:{number}Z");
+        }
+        write(folder.path(), &format!("{number}.json"), &record);
+    }
+    let fleet = said(folder.path());
+    let mut names: Vec<&str> = fleet.slow.iter().map(|slow| slow.machine.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["vm", "vm (2)"]);
+    assert!(fleet.confirm[0].contains("-N 1 -w vm linespeed"), "{:?}", fleet.confirm);
+}

@@ -273,10 +273,10 @@ pub enum ReadError {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Misfit {
     /// A list instead of an object.
-    #[error("it is a list, but a record is an object")]
+    #[error("it is a list, but a record is an object; linespeed import reads the output of other tools")]
     List,
     /// The document has no schema number.
-    #[error("it has no \"schema\" number")]
+    #[error("it has no \"schema\" number; linespeed import reads the output of other tools")]
     NoSchema,
     /// A list of CPUs has more entries than the machine has CPUs.
     #[error("a list has {listed} CPUs, but the machine has {present}")]

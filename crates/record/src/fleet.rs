@@ -227,6 +227,9 @@ pub struct MachineCell {
 pub struct Slow {
     /// The machine's name.
     pub machine: String,
+    /// The host name for commands; `machine` if the record has none.
+    #[serde(skip)]
+    pub host: String,
     /// The machine's record.
     pub source: String,
     /// The path of the record.

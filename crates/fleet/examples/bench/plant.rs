@@ -141,7 +141,7 @@ impl Models {
             }
             let begun = 1_790_000_000 + 30 * number as u64;
             brief.machine = format!("node{number:04}");
-            brief.named = true;
+            brief.host = Some(brief.machine.clone());
             brief.started =
                 record::date::rfc3339(std::time::UNIX_EPOCH + std::time::Duration::from_secs(begun));
             brief.begun = Some(begun);
