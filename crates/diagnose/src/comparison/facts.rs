@@ -288,12 +288,8 @@ fn mitigations(record: &Record) -> Option<String> {
     // `Mitigation: PTI` (in lscpu, `Mitigation; PTI`), `Vulnerable`, `Not affected`. The method follows the first colon or semicolon.
     let on = all.iter().filter_map(|(name, report)| {
         let (status, rest) = report.split_once([':', ';']).unwrap_or((report, ""));
-        let how = rest.split([';', ',']).next().unwrap_or_default().trim();
-        match status {
-            "Mitigation" => Some(format!("{name} ({how})")),
-            "Vulnerable" => Some(format!("{name} (vulnerable)")),
-            _ => None,
-        }
+        let how = if status == "Vulnerable" { "vulnerable" } else { rest.split([';', ',']).next()?.trim() };
+        (status != "Not affected").then(|| format!("{name} ({how})"))
     });
     let on: Vec<String> = on.collect();
     (!all.is_empty()).then(|| if on.is_empty() { "none".to_owned() } else { on.join(", ") })

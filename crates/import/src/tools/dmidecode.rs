@@ -257,12 +257,10 @@ impl Text {
         let counted = structure.handle.filter(|_| matches!(kind, 4 | 16 | 17));
         // The same table may occur twice in one output. A memory device of another machine may have the same handle.
         if let Some(before) = counted.and_then(|handle| self.seen.get(&handle)) {
-            let differs = |(key, fact): &(String, Fact<String>)| {
-                let known = before.get(key).filter(|known| kind == 17 && known.value != fact.value)?;
-                Some([known.origin.clone(), fact.origin.clone()])
-            };
-            let other = structure.fields.iter().find_map(differs);
-            other.into_iter().for_each(|both| _ = sink.draft.facts.clash.get_or_insert(both));
+            let both = structure.fields.iter().filter_map(|(key, fact)| Some([before.get(key)?, fact]));
+            let differs = both.into_iter().find(|[known, fact]| kind == 17 && known.value != fact.value);
+            let clash = &mut sink.draft.facts.clash;
+            *clash = clash.take().or(differs.map(|both| both.map(|fact| fact.origin.clone())));
             return;
         }
         counted.map(|handle| self.seen.insert(handle, structure.clone()));
