@@ -365,7 +365,6 @@ fn a_slow_result_is_no_cause_of_itself() {
     let fleet = said(folder.path());
     let [slow] = fleet.slow.as_slice() else { panic!("{:?}", fleet.slow) };
     assert!(slow.figures.iter().any(|figure| figure.family == Family::MemoryLatency), "{:?}", slow.figures);
-    assert!(!slow.explained.is_empty());
     assert_eq!(slow.causes[0].code, "comparison-fact-microcode", "{:?}", slow.causes);
 }
 

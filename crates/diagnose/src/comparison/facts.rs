@@ -289,7 +289,7 @@ fn mitigations(record: &Record) -> Option<String> {
     let on = all.iter().filter_map(|(name, report)| {
         let (status, rest) = report.split_once([':', ';']).unwrap_or((report, ""));
         let how = if status == "Vulnerable" { "vulnerable" } else { rest.split([';', ',']).next()?.trim() };
-        (status != "Not affected").then(|| format!("{name} ({how})"))
+        (!status.starts_with("Not")).then(|| format!("{name} ({how})"))
     });
     let on: Vec<String> = on.collect();
     (!all.is_empty()).then(|| if on.is_empty() { "none".to_owned() } else { on.join(", ") })

@@ -1,7 +1,7 @@
 //! Ranks many records by their results, and finds outliers and facts that rank the records in the same order.
 
-use record::comparison::{Order, Rank};
-use record::difference::{MUCH, WORTH_TELLING};
+use record::comparison::{Cell, Order, Rank, Row};
+use record::difference::{MUCH, Verdict, WORTH_TELLING};
 use record::statistics::MAD_SCALE;
 use record::{Better, Label, Template, Text, metrics, text};
 
@@ -10,7 +10,6 @@ use super::explain::{device_speed, find_best_clock, load_average};
 use super::nodes::last_level_cache;
 use super::rows::RowKind;
 use super::table::TableRow;
-use super::verdict::{certain_loss, is_doubtful};
 use crate::figures::median;
 
 /// Minimum number of records for a ranking.
@@ -57,6 +56,26 @@ fn is_result(TableRow { key, row }: &TableRow) -> bool {
         metrics::MEMORY_BANDWIDTH => key.kind == RowKind::AllCpus && is(Label::Op, "read"),
         _ => false,
     }
+}
+
+/// The distance of a ratio from 1, on a logarithmic scale.
+pub(super) fn effect(cell: &Cell) -> f64 {
+    cell.ratio.map_or(0.0, |ratio| ratio.ln().abs())
+}
+
+/// The smallest loss of the slower side according to a difference's interval; 0 if there may be no difference. Without an interval, the noise
+/// is unknown, and only a large difference counts.
+pub(super) fn certain_loss(cell: &Cell) -> f64 {
+    match cell.verdict {
+        Some(Verdict::Costs { interval, .. }) => interval.0,
+        _ if cell.interval.is_none() && effect(cell) > MUCH => 1.0 - (-effect(cell)).exp(),
+        _ => 0.0,
+    }
+}
+
+/// Whether one of a row's results is unreliable.
+pub(super) fn is_doubtful(row: &Row) -> bool {
+    row.cells.iter().any(|cell| cell.doubt.is_some())
 }
 
 /// Whether a row is reliable, whether it differs much in overall speed, and the largest certain difference from the baseline.

@@ -12,7 +12,7 @@ use record::{Better, Template, Text, text};
 
 use super::explain::{NEIGHBOURS, Speed, words};
 use super::facts::OTHER_WORK;
-use super::order::disagree;
+use super::order::{certain_loss, disagree, effect, is_doubtful};
 use super::projection::is_measured;
 
 /// Share of unchanged results whose 95 % interval shows a change by chance.
@@ -171,26 +171,6 @@ fn describe_gain(what: &WhatIf) -> Text {
 fn find_whole_rows(c: &Comparison, other: usize) -> impl Iterator<Item = (&Row, &Cell)> {
     let whole = c.rows.iter().filter(|row| row.per.is_none());
     whole.filter_map(move |row| Some((row, row.cells.get(other)?)))
-}
-
-/// The distance of a ratio from 1, on a logarithmic scale.
-fn effect(cell: &Cell) -> f64 {
-    cell.ratio.map_or(0.0, |ratio| ratio.ln().abs())
-}
-
-/// The smallest loss of the slower side according to a difference's interval; 0 if there may be no difference. Without an interval, the noise
-/// is unknown, and only a large difference counts.
-pub(super) fn certain_loss(cell: &Cell) -> f64 {
-    match cell.verdict {
-        Some(Verdict::Costs { interval, .. }) => interval.0,
-        _ if cell.interval.is_none() && effect(cell) > MUCH => 1.0 - (-effect(cell)).exp(),
-        _ => 0.0,
-    }
-}
-
-/// Whether one of a row's results is unreliable.
-pub(super) fn is_doubtful(row: &Row) -> bool {
-    row.cells.iter().any(|cell| cell.doubt.is_some())
 }
 
 /// Smaller differences, on a logarithmic scale, are negligible.

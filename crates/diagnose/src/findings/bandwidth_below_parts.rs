@@ -19,7 +19,7 @@ pub(super) fn is_whole(case: &Case) -> bool {
     let (counts, limits, nodes) = (&machine.counts, &machine.limits, &machine.nodes);
     let online = machine.cpus.iter().filter(|cpu| cpu.online).count();
     !machine.is_virtual()
-        && counts.cpus_allowed.is_none_or(|cpus| Some(cpus) == counts.cpus_online)
+        && counts.cpus_allowed == counts.cpus_online
         && counts.cores.or(counts.cpus_online).is_some_and(|cores| cores as usize <= online.max(1))
         && limits.cpu_quota.is_none()
         && (limits.memory_nodes.is_empty() || nodes.iter().all(|node| limits.memory_nodes.contains(node.id)))

@@ -222,7 +222,7 @@ fn of_many_records_the_one_that_is_far_off_is_named() {
     let files = Files::of(&all);
     let names: Vec<&str> = fleet.iter().map(|(name, _)| name.as_str()).collect();
     let text = files.compare(&names).succeeds().stdout;
-    assert!(text.contains("outliers: node07"), "{text}");
+    assert!(text.contains("load from memory, node07 (200 ns)"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let said = parsed(&files.compare(&[&names[..], &["--json"]].concat()).succeeds());
     assert_eq!(said.subjects.len(), 30);
