@@ -67,6 +67,7 @@ pub(crate) fn policies(root: &Root) -> Policies {
             min_hz: file("scaling_min_freq").and_then(khz),
             max_hz: file("scaling_max_freq").and_then(khz),
             bios_hz: file("bios_limit").and_then(khz),
+            set_hz: file("scaling_setspeed").and_then(khz),
             ..ClockSetting::default()
         };
         if index % step == 0 {
@@ -135,11 +136,11 @@ pub fn hz_in_name(name: &str) -> Option<u64> {
 /// The clock settings, with one group per set of CPUs that have equal settings. Without cpufreq, there is one group with
 /// the clocks in `/proc/cpuinfo`, or none.
 pub(crate) fn settings(root: &Root, policies: &Policies) -> Vec<ClockSetting> {
-    type Key = (Option<String>, Option<String>, Option<String>, Option<u32>, [Option<u64>; 3]);
+    type Key = (Option<String>, Option<String>, Option<String>, Option<u32>, [Option<u64>; 4]);
     let mut groups: BTreeMap<Key, ClockSetting> = BTreeMap::new();
     for Policy { cpus, setting, current_hz, .. } in &policies.0 {
         let s = setting.clone();
-        let key = (s.driver, s.governor, s.epp, s.epb, [s.min_hz, s.max_hz, s.bios_hz]);
+        let key = (s.driver, s.governor, s.epp, s.epb, [s.min_hz, s.max_hz, s.bios_hz, s.set_hz]);
         let group = groups.entry(key).or_insert_with(|| setting.clone());
         for cpu in cpus.iter() {
             group.cpus.insert(cpu);

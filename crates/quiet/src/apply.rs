@@ -93,7 +93,10 @@ fn write_change(
     }
     journal.note(&Step::Writing(at))?;
     if let Err(refusal) = files.write(&change.path, &change.new) {
-        journal.note(&Step::Refused(at, refusal.why.to_string()))?;
+        // A watched value may be writable again after everything else is restored, so no refusal is recorded for it.
+        if !change.is_watched() {
+            journal.note(&Step::Refused(at, refusal.why.to_string()))?;
+        }
         return Ok(refusal.into());
     }
     let now = match change.read_current(files) {

@@ -59,7 +59,12 @@ fn for_everybody(command: &str) -> String {
 }
 
 /// The changes, and any other values that the changes would affect.
-fn add_watched(files: &dyn Files, mut changes: Vec<Change>) -> Vec<Change> {
+pub(crate) fn add_watched(files: &dyn Files, mut changes: Vec<Change>) -> Vec<Change> {
+    // The governor `userspace` forgets its clock when another one is set.
+    let of_programs = changes.iter().filter(|change| change.moves_others() && change.old == "userspace");
+    let clock = |change: &Change| change.path.replace("scaling_governor", "scaling_setspeed");
+    let clocks = of_programs.filter_map(|c| Change::watch(files, &c.knob, &clock(c), ValueSyntax::Word));
+    changes.extend(clocks.collect::<Vec<_>>());
     if changes.iter().any(Change::moves_others) && !changes.iter().any(|change| change.path == NO_TURBO) {
         changes.extend(Change::watch(files, "boost", NO_TURBO, ValueSyntax::Word));
     }

@@ -143,6 +143,8 @@ pub struct ClockSetting {
     pub max_hz: Option<u64>,
     /// Upper limit set by the firmware (`bios_limit`), Hz.
     pub bios_hz: Option<u64>,
+    /// The only clock, set by a program (`scaling_setspeed`, with the governor `userspace`), Hz.
+    pub set_hz: Option<u64>,
     /// Range of the current clocks of these CPUs in Hz, as reported by the kernel.
     pub current_hz: Option<(u64, u64)>,
 }

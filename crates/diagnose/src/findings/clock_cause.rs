@@ -45,15 +45,18 @@ impl Setting<'_> {
     }
 }
 
-/// Whether a policy always selects the lowest clock: the governor `powersave` does, except if the processor chooses its own clocks.
-pub(super) fn is_lowest(setting: &ClockSetting) -> bool {
+/// Whether a policy always runs at one clock: at the lowest with the governor `powersave`, except if the processor chooses its own clocks,
+/// and at the clock that a program set with the governor `userspace`.
+pub(super) fn is_fixed(setting: &ClockSetting) -> bool {
     let chooses = |driver: &str| matches!(driver, "intel_pstate" | "amd-pstate-epp");
-    setting.governor.as_deref() == Some("powersave")
-        && setting.driver.as_deref().is_some_and(|driver| !chooses(driver))
+    let driver = setting.driver.as_deref();
+    let is_lowest =
+        setting.governor.as_deref() == Some("powersave") && driver.is_some_and(|name| !chooses(name));
+    is_lowest || setting.set_hz.is_some()
 }
 
-/// The reason why a CPU may run below `promised` Hz. The first that applies is returned: the governor `powersave` (which selects the lowest
-/// clock), a cpufreq limit, a limit outside cpufreq, disabled boost, the energy preference, the governor, the energy bias, the hypervisor,
+/// The reason why a CPU may run below `promised` Hz. The first that applies is returned: a governor that runs at one
+/// clock, a cpufreq limit, a limit outside cpufreq, disabled boost, the energy preference, the governor, the energy bias, the hypervisor,
 /// battery power, or a limit logged by the processor.
 pub(super) fn cause(case: &Case, cpu: u32, promised: f64) -> Cause {
     let snapshot = &case.record.conditions.before;
@@ -63,8 +66,8 @@ pub(super) fn cause(case: &Case, cpu: u32, promised: f64) -> Cause {
     let setting = setting.map(|(at, setting)| Setting { at, setting, only });
     let by_setting = |find: fn(&Setting, f64) -> Option<Cause>| find(setting.as_ref()?, promised);
     let of = |holds: &dyn Fn(&ClockSetting) -> bool| setting.as_ref().filter(|one| holds(one.setting));
-    // If a policy selects the lowest clock, no other limit can be the reason, because all other limits are higher.
-    of(&is_lowest)
+    // If a policy runs at one clock, no other limit can be the reason, because this clock is within them.
+    of(&is_fixed)
         .and_then(|one| saving(one, promised))
         .or_else(|| limited(of(&|one| clock_holders::is_set(case, one))?, promised))
         .or_else(|| clock_holders::cause(case, cpu, promised))

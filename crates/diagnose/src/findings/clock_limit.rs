@@ -4,7 +4,7 @@
 use record::conditions::ClockSetting;
 use record::machine::Cpu;
 
-use super::clock_cause::{cause, is_lowest};
+use super::clock_cause::{cause, is_fixed};
 use super::clock_holders::Cause;
 use super::prelude::*;
 use crate::cores;
@@ -110,7 +110,7 @@ fn are_equal_cores(case: &Case, highest: f64) -> bool {
 
 /// The highest clock that a policy allows, Hz.
 fn allowed_hz(setting: &ClockSetting) -> Option<u64> {
-    setting.min_hz.filter(|_| is_lowest(setting)).or(setting.max_hz)
+    setting.set_hz.or(setting.min_hz.filter(|_| is_fixed(setting))).or(setting.max_hz)
 }
 
 /// Clock limits below the advertised clock or below the limit of other CPUs, if no clock was measured.
@@ -289,6 +289,10 @@ mod tests {
         assert!(limit.remedy[0].to_string().starts_with("echo 4000000 |"), "{limit:?}");
         set(&mut record, "powersave", 4_000_000_000);
         assert_eq!(found(&record, RULE), []);
+        set(&mut record, "userspace", 4_000_000_000).set_hz = Some(1_000_000_000);
+        let limit = &found(&record, RULE)[0];
+        assert_eq!(cause_of(limit), Some("clock-cause-governor"));
+        assert!((share_of(&limit.loss) - 0.75).abs() < 1e-9, "{limit:?}");
         // The highest P-state of acpi-cpufreq includes boost.
         record.machine.processor.base_hz = Some(2_000_000_000);
         for (hz, findings) in [(2_000_000_000, 0), (1_500_000_000, 1)] {

@@ -22,6 +22,8 @@ struct Odd<'a> {
     rounding: Vec<&'static str>,
     /// A write to the first file sets the second, as a governor resets `no_turbo`.
     moves_others: Option<(&'static str, &'static str, &'static str)>,
+    /// The clock of a program is writable only with the governor `userspace`, which starts with another clock.
+    has_clock: bool,
     /// The process is killed after this many operations.
     dies_after: Cell<Option<u32>>,
 }
@@ -37,6 +39,7 @@ impl<'a> Odd<'a> {
             stubborn: Vec::new(),
             rounding: Vec::new(),
             moves_others: None,
+            has_clock: false,
             dies_after: Cell::new(None),
         }
     }
@@ -67,6 +70,13 @@ impl Files for Odd<'_> {
         if let Some(errno) = self.refuse.get(path) {
             return Err(Refusal::new(path, &std::io::Error::from_raw_os_error(*errno)));
         }
+        let is_userspace = |governor: &str| governor.trim() == "userspace";
+        if self.has_clock && path == CLOCK && !is_userspace(&self.tree.read(GOVERNOR)?) {
+            return Err(Refusal::new(path, &std::io::Error::from_raw_os_error(libc::EINVAL)));
+        }
+        if self.has_clock && path == GOVERNOR {
+            self.tree.write(CLOCK, if is_userspace(value) { "3000000" } else { "<unsupported>" })?;
+        }
         if self.stubborn.contains(&path) {
             return Ok(());
         }
@@ -92,6 +102,7 @@ impl Files for Odd<'_> {
 }
 
 const GOVERNOR: &str = "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor";
+const CLOCK: &str = "/sys/devices/system/cpu/cpufreq/policy0/scaling_setspeed";
 const TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
 const THP: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 const IRQ: &str = "/proc/irq/24/smp_affinity_list";
@@ -252,6 +263,27 @@ fn a_value_that_another_one_moves_is_as_it_was_in_the_end() {
     let (written, _, after) = through(|odd| odd.moves_others = Some((GOVERNOR, TURBO, "0")));
     assert!(written.iter().all(|written| *written == WriteOutcome::Set), "{written:?}");
     assert_eq!(after, as_it_was());
+}
+
+#[test]
+fn the_clock_that_a_program_set_is_restored_after_its_governor() {
+    let folder = tree();
+    for (path, value) in [(GOVERNOR, "userspace"), (CLOCK, "1200000")] {
+        std::fs::write(folder.path().join(&path[1..]), format!("{value}\n")).unwrap();
+    }
+    let root = Root::captured(folder.path()).unwrap();
+    let files = Odd { has_clock: true, ..Odd::new(&root) };
+    let governor = Change::plan(&files, "governor", GOVERNOR, ValueSyntax::Word, "performance").unwrap();
+    let planned = crate::session::add_watched(&files, governor.into_iter().collect());
+    let state_folder = tempfile::tempdir().unwrap();
+    let mut journal = Journal::begin(state_folder.path(), &plan(planned.clone())).unwrap();
+    assert_eq!(apply(&files, &mut journal, &planned).unwrap()[0], WriteOutcome::Set);
+    assert_eq!(files.read(CLOCK).unwrap().trim(), "<unsupported>");
+    drop(journal);
+    let (mut journal, contents) = journal::Journal::resume(state_folder.path()).unwrap().unwrap();
+    restore(&files, &mut journal, &contents).unwrap();
+    let now = [GOVERNOR, CLOCK].map(|path| files.read(path).unwrap().trim().to_owned());
+    assert_eq!(now, ["userspace", "1200000"]);
 }
 
 #[test]

@@ -106,6 +106,7 @@ fn snapshot(state: &Snapshot) -> Section {
             setting.epp.as_ref().map(|epp| format!("EPP {epp}")),
             setting.epb.map(|epb| format!("EPB {epb}")),
             limits,
+            setting.set_hz.map(|set| format!("set to {}", hz(set))),
             setting.bios_hz.map(|limit| format!("firmware allows {}", hz(limit))),
             setting.current_hz.map(|(low, high)| format!("now {}", range(&hz(low), &hz(high)))),
         ]);
