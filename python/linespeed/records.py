@@ -250,6 +250,8 @@ class ClockSetting:
     max_hz: Optional[int] = None
     #: Configured lower limit, Hz.
     min_hz: Optional[int] = None
+    #: The only clock, set by a program (`scaling_setspeed`, with the governor `userspace`), Hz.
+    set_hz: Optional[int] = None
 
 
 @dataclass(frozen=True)
