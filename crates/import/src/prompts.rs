@@ -114,7 +114,7 @@ fn split_host(text: &str) -> Option<(Option<&str>, Option<&str>, &str)> {
     Some((Some(name).filter(|name| is_telling(name)), folder, command.trim()))
 }
 
-fn is_telling(host: &str) -> bool {
+pub(crate) fn is_telling(host: &str) -> bool {
     !scan::is_one_of(&host.to_ascii_lowercase(), NAMELESS)
 }
 

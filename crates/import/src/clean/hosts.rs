@@ -1,10 +1,10 @@
-//! Groups the lines of a text by host. The host's name may be before each line (pdsh, srun, clush), between two rulers above the lines
-//! (dshbak, `clush -b`), or above indented lines (salt).
+//! Groups the lines of a text by host. The host's name may be before each line (pdsh, srun, clush), in the time stamps of a log, between two
+//! rulers above the lines (dshbak, `clush -b`), or above indented lines (salt).
 
 use std::borrow::Cow;
 
-use super::shared::{FEWEST, is_part, is_place, without_stamps};
-use crate::prompts::{Mark, find_mark};
+use super::shared::{FEWEST, is_part, is_place, split_stamps, without_stamps};
+use crate::prompts::{Mark, find_mark, is_telling};
 
 /// Maximum number of hosts whose lines are grouped.
 const MOST_HOSTS: usize = 256;
@@ -18,7 +18,7 @@ type Block<'a> = (&'a str, Vec<(u64, &'a str)>);
 /// The lines of a text, host by host. Each group follows an added line: a heading in Ansible's format or, if the command is known, a prompt
 /// with the command. `None` if the text is not from several hosts.
 pub(super) fn gather(text: &str) -> Option<Vec<Numbered<'_>>> {
-    let blocks = by_prefix(text).or_else(|| by_heads(text))?;
+    let blocks = by_prefix(text).or_else(|| by_log(text)).or_else(|| by_heads(text))?;
     let command = blocks[0].1.last().and_then(|(_, line)| match find_mark(line, true)? {
         Mark::Prompt { command, .. } | Mark::Command(command) => Some(command),
         Mark::Heading { .. } => None,
@@ -60,7 +60,9 @@ fn split_name(line: &str) -> Option<(&str, &str)> {
     let (name, rest) = line.split_at(line.find([':', '\t', '|', ' '])?);
     let after = rest.trim_start_matches(' ').strip_prefix([':', '\t', '|'])?;
     let is_apart = after.is_empty() || after.starts_with([' ', '\t']) || rest.starts_with('\t');
-    (is_name(name) && is_apart).then(|| (name, after.strip_prefix(' ').unwrap_or(after)))
+    // The lines that Ansible joined are separated later.
+    (is_name(name) && is_apart && !after.contains(" | (stdout) "))
+        .then(|| (name, after.strip_prefix(' ').unwrap_or(after)))
 }
 
 fn by_prefix(text: &str) -> Option<Vec<Block<'_>>> {
@@ -76,8 +78,29 @@ fn by_prefix(text: &str) -> Option<Vec<Block<'_>>> {
             None => blocks.push((name, vec![(number, rest)])),
         }
     }
-    let is_enough = blocks.len() > 2 && blocks[1..].iter().all(|(_, lines)| lines.len() >= FEWEST);
-    (is_enough && are_hosts(&blocks)).then_some(blocks)
+    // One or two lines are from a host if its name ends with a digit; `spectre_v2` is no host.
+    let is_certain = |(host, lines): &Block| {
+        lines.len() >= FEWEST || host.ends_with(|c: char| c.is_ascii_digit()) && !host.contains('_')
+    };
+    (blocks.len() > 2 && blocks[1..].iter().all(is_certain) && are_hosts(&blocks)).then_some(blocks)
+}
+
+/// The lines of logs by the host in their stamps. Lines without a host belong to the host of the line above.
+fn by_log(text: &str) -> Option<Vec<Block<'_>>> {
+    let mut blocks: Vec<Block> = vec![Block::default()];
+    let mut at = 0;
+    for (number, line) in (1..).zip(text.lines()) {
+        let of_json = || line.split_once("\"_HOSTNAME\":\"")?.1.split('"').next();
+        // A machine may log as `localhost` until it has its name.
+        let host = split_stamps(line).0.or_else(of_json).filter(|host| is_name(host) && is_telling(host));
+        if let Some(host) = host {
+            // The number of hosts is limited later.
+            at = blocks.iter().take(MOST_HOSTS).position(|(known, _)| *known == host).unwrap_or(blocks.len());
+            blocks.extend((at == blocks.len()).then(|| (host, Vec::new())));
+        }
+        blocks[at].1.push((number, line));
+    }
+    (blocks.len() > 2).then_some(blocks)
 }
 
 fn by_heads(text: &str) -> Option<Vec<Block<'_>>> {

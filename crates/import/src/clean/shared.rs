@@ -116,7 +116,12 @@ fn front(line: &str) -> &str {
 
 /// A line without leading time stamps.
 pub(super) fn without_stamps(line: &str) -> &str {
-    let mut rest = line;
+    split_stamps(line).1
+}
+
+/// The host named in a line's time stamps, and the line without them.
+pub(super) fn split_stamps(line: &str) -> (Option<&str>, &str) {
+    let (mut host, mut rest) = (None, line);
     // The kernel's own stamp may follow journald's.
     for _ in 0..3 {
         // The line may be indented or quoted.
@@ -131,8 +136,12 @@ pub(super) fn without_stamps(line: &str) -> &str {
             break;
         };
         rest = &text[found.end()..];
+        // Before the program. Without a time, the word before `kernel` may be any word.
+        let named = found.as_str().strip_suffix(": ").and_then(|words| words.rsplit_once(' '));
+        let named = named.filter(|(words, _)| words.contains(' ') || after_kernel_stamp(rest).is_some());
+        host = named.and_then(|(words, _)| words.rsplit(' ').next()).or(host);
     }
-    rest
+    (host, rest)
 }
 
 /// The text after `[    0.001344] `, the most frequent stamp.

@@ -124,6 +124,57 @@ fn what_stands_before_each_line_is_stripped_whoever_put_it_there() {
 }
 
 #[test]
+fn one_line_per_host_and_logs_of_several_hosts_are_several_machines() {
+    let all = |text: &str| {
+        let mut importer = Importer::new(Split::default());
+        importer.read("text", text.as_bytes()).unwrap();
+        importer.finish().unwrap_or_default()
+    };
+    for text in [
+        "n1: MemTotal:  8388608 kB\nn2: MemTotal:  4194304 kB\n",
+        "$ clush -a 'grep MemTotal /proc/meminfo'\nn1: MemTotal:  8388608 kB\nn2: MemTotal:  4194304 kB\n",
+    ] {
+        let bytes: Vec<_> = all(text).into_iter().map(|one| (one.name, one.machine.memory_bytes)).collect();
+        assert_eq!(bytes, [(Some("n1".into()), Some(8 << 30)), (Some("n2".into()), Some(4 << 30))], "{text}");
+    }
+    // Neither kinds of memory nor vulnerabilities are hosts.
+    for text in
+        ["node0: cpus: 0-3\nMemTotal: 8388608 kB\n", "spectre_v1: Mitigation: x\nspectre_v2: Mitigation: y\n"]
+    {
+        assert!(all(text).len() < 2, "{text}");
+    }
+    let hot = |events: u32| {
+        format!("CPU7: Core temperature above threshold, cpu clock throttled (total events = {events})")
+    };
+    let of_json =
+        |host: &str, events| format!("{{\"_HOSTNAME\":\"{host}\",\"MESSAGE\":\"{}\"}}", hot(events));
+    for [one, other, again] in [
+        ["db1", "db2", "db1"].map(|host| format!("Nov 03 10:12:05 {host} kernel: ")),
+        ["db1", "db2", "db1"].map(|host| format!("2023-11-03T10:12:05+0100 {host} kernel: [   12.345678] ")),
+        ["db1", "db2", "db1"].map(|host| format!("{host} kernel: [   12.345678] ")),
+    ]
+    .map(|[one, other, again]| {
+        [(one, 3), (other, 900), (again, 5)].map(|(front, events)| front + &hot(events))
+    })
+    .into_iter()
+    .chain([[of_json("db1", 3), of_json("db2", 900), of_json("db1", 5)]])
+    {
+        let text = format!("{one}\n{other}\n{again}\n");
+        let seen: Vec<_> = all(&text).into_iter().map(|one| (one.name, one.state.throttled)).collect();
+        assert_eq!(seen, [(Some("db1".into()), Some(5)), (Some("db2".into()), Some(900))], "{text}");
+    }
+    // A machine without a name yet is no other machine, and `kernel` alone names none.
+    let [one] = all(&format!(
+        "Nov 03 10:12:05 localhost kernel: tsc: Detected 2694.850 MHz processor\nNov 03 10:12:06 db1 kernel: {}\n",
+        hot(7)
+    ))
+    .try_into()
+    .unwrap();
+    assert_eq!(one.state.throttled, Some(7));
+    assert_eq!(all("Host kernel: 6.1\nGuest kernel: 5.10\nMemTotal:  8388608 kB\n").len(), 1);
+}
+
+#[test]
 fn a_log_of_the_kernel_is_read_indented_and_quoted() {
     for before in ["    ", "> ", "\t", "kern  :warn  : ", "[Feb22 04:01] ", "[  +0.000001] ", "[kernel] "] {
         let text = format!(
