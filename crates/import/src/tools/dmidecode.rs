@@ -85,6 +85,15 @@ impl Structure {
         self.get(key).is_none_or(|fact| fact.value == value)
     }
 
+    /// Identifies a structure that may occur twice: its handle, which `-q` omits, and the slot of a memory device.
+    fn keys(&self) -> Vec<String> {
+        let part = |key| memory::meaningful(&self.get(key)?.value);
+        let slot = || Some(part("Locator")? + "\n" + &part("Bank Locator")?);
+        let handle =
+            self.handle.filter(|_| matches!(self.kind, 4 | 16 | 17)).map(|handle| handle.to_string());
+        handle.into_iter().chain(slot()).collect()
+    }
+
     fn count(&self, key: &str) -> Option<u32> {
         memory::number(&self.get(key)?.value, "")
     }
@@ -114,8 +123,8 @@ struct Text {
     /// The type of the structures to which single lines without a header belong.
     searched: Option<u32>,
     structure: Option<Structure>,
-    /// The memory arrays, memory devices and processors read so far, by their handles.
-    seen: BTreeMap<u32, Structure>,
+    /// The memory arrays, memory devices and processors read so far, by their [`Structure::keys`].
+    seen: BTreeMap<String, Structure>,
     /// Memory arrays by their handles, each with its number of slots if it is an array of system memory.
     arrays: BTreeMap<String, Option<u32>>,
     /// Handles of the arrays to which devices refer.
@@ -254,16 +263,19 @@ impl Text {
         if let Some((raw, origin)) = structure.raw {
             return self.raw.close(Some(&raw), structure.handle.unwrap_or(u32::MAX), kind, origin);
         }
-        let counted = structure.handle.filter(|_| matches!(kind, 4 | 16 | 17));
-        // The same table may occur twice in one output. A memory device of another machine may have the same handle.
-        if let Some(before) = counted.and_then(|handle| self.seen.get(&handle)) {
+        // The same table may occur twice in one output. A memory device of another machine may have the same handle or slot.
+        let is_same = |before: &&Structure| {
+            before.handle == structure.handle || before.handle.xor(structure.handle).is_some()
+        };
+        let keys = structure.keys();
+        if let Some(before) = keys.iter().find_map(|key| self.seen.get(key).filter(is_same)) {
             let both = structure.fields.iter().filter_map(|(key, fact)| Some([before.get(key)?, fact]));
             let differs = both.into_iter().find(|[known, fact]| kind == 17 && known.value != fact.value);
             let clash = &mut sink.draft.facts.clash;
             *clash = clash.take().or(differs.map(|both| both.map(|fact| fact.origin.clone())));
             return;
         }
-        counted.map(|handle| self.seen.insert(handle, structure.clone()));
+        self.seen.extend(keys.into_iter().map(|key| (key, structure.clone())));
         match kind {
             4 => self.processor(&structure, sink),
             16 => {

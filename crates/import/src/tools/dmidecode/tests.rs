@@ -228,6 +228,32 @@ fn the_board_has_the_slots_that_its_arrays_count_and_not_those_that_are_shown() 
 }
 
 #[test]
+fn devices_without_handles_are_told_apart_by_their_slots() {
+    let device = |slot: &str, part: &str| {
+        format!(
+            "Memory Device\n\tSize: 16 GB\n\tLocator: {slot}\n\tBank Locator: NODE 1\n\tPart Number: {part}\n\n"
+        )
+    };
+    let with = |handle: &str, slot: &str, part: &str| {
+        format!("Handle 0x{handle}, DMI type 17, 84 bytes\n{}", device(slot, part))
+    };
+    let devices = |texts: &[String]| import(&texts.concat()).machine.memory_devices.len();
+    let two = [device("A1", "M393A2"), device("A2", "HMA82G")];
+    assert_eq!(devices(&two), 2);
+    // The same devices again are no further devices, and another device in a slot is from another board.
+    assert_eq!(devices(&[two.concat(), two.concat()]), 2);
+    let is_refused = |texts: &[String]| {
+        matches!(crate::real::import(texts.concat().as_bytes()), Err(crate::Error::SeveralMachines(_)))
+    };
+    assert!(is_refused(&[device("A1", "M393A2"), device("A1", "HMA82G")]));
+    assert!(is_refused(&[with("0024", "A1", "M393A2"), device("A1", "HMA82G")]));
+    // Some firmware has one name for all slots.
+    assert_eq!(devices(&[with("0024", "A1", "M393A2"), with("0025", "A1", "HMA82G")]), 2);
+    let unnamed = |part: &str| device("A1", part).replace("NODE 1", "Not Specified");
+    assert_eq!(devices(&[unnamed("M393A2"), unnamed("HMA82G")]), 2);
+}
+
+#[test]
 fn a_whole_table_counts_packages_cores_and_cpus_and_an_excerpt_does_not() {
     let socket = |handle: u32, counts: &str, status: &str| {
         format!(
