@@ -9,8 +9,10 @@ use super::side_by_side::{add_rows, side_by_side};
 use crate::shown::Shown;
 use crate::table::Table;
 
-/// Labels that distinguish counts of the same event: workload, number of threads, placement, and single thread.
-const PLACE: [Label; 4] = [Label::Workload, Label::Threads, Label::Placement, Label::Thread];
+/// Labels that distinguish counts of the same event, and their columns. Of the scope, a column shows the group of CPUs; the rest is a remark.
+const PLACE: [Label; 6] =
+    [Label::Workload, Label::Threads, Label::Placement, Label::Thread, Label::Cpu, Label::Scope];
+const HEADS: [&str; PLACE.len()] = ["workload", "#threads", "placement", "thread", "#CPU", "CPUs"];
 
 /// Events that instructions do not cause, or that have a separate result (IPC).
 const NOT_CAUSED: &str = "instructions cycles task-clock cpu-clock context-switches cpu-migrations page-faults \
@@ -27,15 +29,17 @@ pub(crate) fn tables(record: &Record, shown_before: &Shown, most: usize) -> [Tab
 }
 
 fn place(m: &Measurement) -> [String; PLACE.len()] {
-    PLACE.map(|label| labelled(m, label))
+    PLACE.map(|label| match labelled(m, label) {
+        scope if label == Label::Scope => scope.strip_prefix("system ").unwrap_or_default().to_owned(),
+        text => text,
+    })
 }
 
 /// One row per event: its count, the count per thousand instructions, and the share of time for which it was counted.
 fn counts(record: &Record, shown_before: &Shown, most: usize) -> Table {
-    let places = ["workload", "#threads", "placement", "thread"];
     let figures = ["event", "#count", "#per 1000 instructions", "?#counted for"];
     let mut table =
-        Table::new("Counters", Some(metrics::COUNTER_COUNT.name()), places.into_iter().chain(figures));
+        Table::new("Counters", Some(metrics::COUNTER_COUNT.name()), HEADS.into_iter().chain(figures));
     let all: Vec<&Measurement> = record
         .measurements_of(metrics::COUNTER_COUNT)
         .filter(|m| m.summary.n > 0 && !shown_before.has(m))
@@ -101,16 +105,16 @@ const LEVEL_2: [(&str, &str); 8] = [
 
 /// Issue slots by category, one row per workload.
 fn slots<const N: usize>(record: &Record, most: usize, title: &str, categories: [(&str, &str); N]) -> Table {
-    let heads = ["workload", "#threads", "placement"].into_iter().chain(categories.map(|(_, head)| head));
+    let heads = HEADS.into_iter().chain(categories.map(|(_, head)| head));
     let mut table = Table::new(title, Some(metrics::COUNTER_SHARE.name()), heads);
     let all = record.measurements_of(metrics::COUNTER_SHARE).filter(|m| m.summary.n > 0);
     let rows = side_by_side::<_, N>(all, |m| {
         let category = m.labels.word(Label::Category)?;
         Some((place(m), categories.iter().position(|(name, _)| *name == category)?))
     });
-    add_rows(&mut table, rows, most, remarks, |[workload, threads, placement, _], figures| {
+    add_rows(&mut table, rows, most, remarks, |here, figures| {
         let shares = figures.map(|m| m.map_or(String::new(), |m| units::percent(m.value())));
-        [workload, threads, placement].into_iter().chain(shares).collect()
+        here.into_iter().chain(shares).collect()
     });
     table.finished()
 }
@@ -159,6 +163,22 @@ mod tests {
             table.rows.iter().map(|row| row.last().unwrap().as_str()).collect::<Vec<_>>(),
             ["", "[1]"]
         );
+    }
+
+    #[test]
+    fn counts_of_cpus_and_groups_have_the_column_that_tells_them_apart() {
+        let mut record = Record::new("0.1.0", String::new(), Vec::new());
+        for (cpu, scope) in
+            [(Some(0_u32), "system"), (Some(1), "system"), (None, "system S0"), (None, "system")]
+        {
+            let place = Labels::new().with_known(Label::Cpu, cpu).with_label(Label::Event, "cycles");
+            let place = place.with_label(Label::Scope, scope);
+            record.measurements.push(Measurement::new("counter.count", place, vec![1e9]));
+        }
+        let tables = tables(&record, &Shown::default(), 16);
+        let table = tables.iter().find(|table| !table.is_empty()).unwrap();
+        let places: Vec<_> = table.rows.iter().map(|row| [row[0].as_str(), row[1].as_str()]).collect();
+        assert_eq!(places, [["0", ""], ["1", ""], ["", "S0"], ["", ""]]);
     }
 
     #[test]
