@@ -95,8 +95,8 @@ pub fn throttling(root: &Root, cpus: &CpuList) -> BTreeMap<String, Throttling> {
         }
         let id = |name: &str| root.text(&format!("{folder}/topology/{name}"));
         let package = id("physical_package_id").unwrap_or_default();
-        // A core without an id counts separately.
-        let core = id("core_id").map_or_else(|| format!("cpu{cpu}"), |core| format!("{package}.{core}"));
+        // Without ids, as in a pasted text, CPUs may be siblings: the largest count is certain, and a sum would be too high.
+        let core = format!("{package}.{}", id("core_id").unwrap_or_default());
         for (of, place) in [("core", core), ("package", package)] {
             let file =
                 |name: &str| root.number::<u64>(&format!("{folder}/thermal_throttle/{of}_throttle_{name}"));
@@ -242,6 +242,11 @@ mod tests {
         };
         assert_eq!(times(&tree), [3, 4, 1, 6, 7]);
         assert!(throttling(&Tree::new().root(), &cpus).is_empty());
+        // A text quotes the counts of siblings without their topology.
+        let count = |cpu: u32, tree: Tree| {
+            tree.file(&format!("sys/devices/system/cpu/cpu{cpu}/thermal_throttle/core_throttle_count"), "3")
+        };
+        assert_eq!(times(&count(0, count(2, Tree::new()))), [3]);
         let folder = "sys/devices/system/cpu/cpu1/thermal_throttle";
         let long = [("package_throttle_total_time_ms", "812"), ("package_throttle_max_time_ms", "40")];
         let package = throttling(&tree.files(folder, &long).root(), &cpus)["package 0"];
