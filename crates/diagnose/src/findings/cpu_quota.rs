@@ -59,18 +59,27 @@ fn cite_periods(periods: u64) -> Evidence {
 /// Periods in which a cgroup was throttled although its quota is not below the number of allowed CPUs: the quota belongs to a parent
 /// cgroup, or bursts of many threads exhausted the quota.
 fn find_throttled(case: &Case) -> Option<Finding> {
-    let periods = throttled_periods(case)?;
-    let what = text!("a quota that covers all CPUs throttled work in {periods} periods");
+    let during = throttled_periods(case).map(|periods| {
+        (text!("a quota that covers all CPUs throttled work in {periods} periods"), cite_periods(periods))
+    });
+    let (what, seen) = during.or_else(|| throttled_before(case))?;
+    let of_quota = quota(case).map(|(quota, allowed)| {
+        [cite_quota(quota), cite_fact(text!("{allowed} CPUs allowed"), "machine.counts.cpus_allowed")]
+    });
     let section = "cpu-quota throttled";
-    let mut finding = RULE
-        .report_fact_as(section, Severity::Warning, what)
-        .cite_all([cite_periods(periods)])
-        .mend_as(section);
-    if let Some((quota, allowed)) = quota(case) {
-        let says = text!("{allowed} CPUs allowed");
-        finding = finding.cite_all([cite_quota(quota)]).cite(says, "machine.counts.cpus_allowed");
-    }
-    Some(finding)
+    let finding = RULE.report_fact_as(section, Severity::Warning, what).cite_all([seen]);
+    Some(finding.cite_all(of_quota.into_iter().flatten()).mend_as(section))
+}
+
+/// A pasted text has no run, so the periods since the cgroup was created count if at least a quarter of them were throttled, as in the usual
+/// alert of Kubernetes.
+fn throttled_before(case: &Case) -> Option<(Text, Evidence)> {
+    let before = &case.record.conditions.before;
+    let (throttled, periods) = before.quota_throttled.zip(before.quota_periods)?;
+    (case.record.import.is_some() && throttled > 0 && throttled >= periods.div_ceil(4)).then_some(())?;
+    let what =
+        text!("a quota throttled work in {throttled} of {periods} periods since the cgroup was created");
+    Some((what.clone(), cite_fact(what, "conditions.before.quota_throttled")))
 }
 
 #[cfg(test)]
@@ -99,6 +108,20 @@ mod tests {
         let finding = &found(&record, RULE)[0];
         assert_eq!(finding.what.value("periods"), Some(&Value::Count(6)));
         assert!(matches!(finding.loss, record::Verdict::NotMeasurable { .. }), "{finding:?}");
+    }
+
+    #[test]
+    fn a_pasted_cgroup_that_is_often_throttled_is_found() {
+        let mut record = record::Record { import: Some(Default::default()), ..machine(4) };
+        record.machine.counts.cpus_allowed = None;
+        record.conditions.before.quota_periods = Some(1000);
+        for (throttled, expected) in [(0, 0), (249, 0), (250, 1), (800, 1)] {
+            record.conditions.before.quota_throttled = Some(throttled);
+            assert_eq!(found(&record, RULE).len(), expected, "{throttled}");
+        }
+        assert!(matches!(found(&record, RULE)[0].loss, record::Verdict::NotMeasurable { .. }));
+        record.import = None;
+        assert_eq!(found(&record, RULE), [], "a live record has the periods of its run");
     }
 
     #[test]

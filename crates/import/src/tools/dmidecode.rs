@@ -264,9 +264,7 @@ impl Text {
             return self.raw.close(Some(&raw), structure.handle.unwrap_or(u32::MAX), kind, origin);
         }
         // The same table may occur twice in one output. A memory device of another machine may have the same handle or slot.
-        let is_same = |before: &&Structure| {
-            before.handle == structure.handle || before.handle.xor(structure.handle).is_some()
-        };
+        let is_same = |known: &&Structure| known.handle.zip(structure.handle).is_none_or(|(a, b)| a == b);
         let keys = structure.keys();
         if let Some(before) = keys.iter().find_map(|key| self.seen.get(key).filter(is_same)) {
             let both = structure.fields.iter().filter_map(|(key, fact)| Some([before.get(key)?, fact]));
