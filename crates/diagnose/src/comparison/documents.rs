@@ -420,3 +420,39 @@ fn a_copy_across_sockets_is_reported_from_one_across_nodes() {
     assert!((number(note, "factor") - 3.10).abs() < 0.005, "{note}");
     assert!(said.rows.iter().any(|row| row.what.to_string().ends_with(", other sockets")));
 }
+
+/// Half the channels halve the bandwidth of all CPUs, but not that of one thread.
+#[test]
+fn empty_channels_are_the_cause_of_a_lower_bandwidth() {
+    let with = |channels: &[&str], gb_s: Option<f64>| {
+        let mut record = empty();
+        record.machine.memory_devices = channels.iter().map(|c| crate::samples::device(c, c, 32)).collect();
+        for device in &mut record.machine.memory_devices {
+            device.configured_mt_s = Some(3200);
+        }
+        if let Some(gb_s) = gb_s {
+            let place = Labels::new().with_label(Label::Op, "read").with_label(Label::Cpus, "all");
+            let place = place.with_label(Label::Threads, 8u32);
+            let samples = [0.99, 1.0, 1.0, 1.0, 1.0, 1.01].map(|factor| gb_s * factor * 1e9).to_vec();
+            record.measurements.push(Measurement::new("memory.bandwidth", place, samples));
+        }
+        record
+    };
+    for (gb_s, code) in
+        [(Some((40.0, 80.0)), "comparison-result-bandwidth"), (None, "comparison-result-peak-bandwidth")]
+    {
+        let (half, whole) = (
+            with(&["A", "B"], gb_s.map(|both| both.0)),
+            with(&["A", "B", "C", "D"], gb_s.map(|both| both.1)),
+        );
+        let said = side_by_side(&[("half", &half), ("whole", &whole)]);
+        let [why] = said.explanations.as_slice() else { panic!("{:?}", said.explanations) };
+        assert_eq!(
+            (why.result.code(), why.causes[0].code.as_str()),
+            (Some(code), "comparison-cause-devices")
+        );
+        assert!((why.speed - 2.0).abs() < 1e-9 && (why.causes[0].factor - 2.0).abs() < 1e-9, "{why:?}");
+    }
+    let alike = with(&["A", "B"], Some(30.0));
+    assert_eq!(side_by_side(&[("half", &with(&["A", "B"], Some(40.0))), ("alike", &alike)]).explanations, []);
+}

@@ -9,21 +9,24 @@ use record::{Better, Label, Machine, Record, Template, Text, metrics, text};
 
 use super::{
     CORES, CPUS, MEMORY_LATENCY, OneSided, Pair, Speed, against, are_comparable, cause, cause_of_parts, cite,
-    clock, differs, evidence, explain_faster, figure_cause, find_best_clock, is_resolved, modelled,
-    sort_causes,
+    clock, differs, evidence, explain_faster, figure_cause, find_best_clock, find_difference, is_resolved,
+    modelled, sort_causes,
 };
 use crate::comparison::Known;
 use crate::comparison::datum::Size;
 use crate::comparison::nodes::{Reach, Timed, find_reaches};
-use crate::comparison::rows::RowKind;
+use crate::comparison::rows::{RowEntry, RowKey, RowKind};
 use crate::memory_channels::{channels, is_flash};
 
 /// The result for a program that waits for memory.
 pub(crate) const MEMORY_BOUND: Template =
     Template::new("comparison-result-memory-bound", "one thread that waits for memory");
-/// The result for a program with independent loads: time per element of a stream, or the speed of memory devices.
+/// The result for a program with independent loads: time per element of a stream.
 pub(crate) const STREAMING: Template =
     Template::new("comparison-result-streaming", "one thread that streams through memory");
+/// The result of all CPUs that read memory, and the peak of all channels.
+const BANDWIDTH: Template = Template::new("comparison-result-bandwidth", "read bandwidth, all CPUs");
+const PEAK_BANDWIDTH: Template = Template::new("comparison-result-peak-bandwidth", "peak memory bandwidth");
 /// Time per element of a stream.
 const PER_ELEMENT: Template = Template::new("comparison-cause-time-per-element", "memory time per element");
 /// The local node's contribution to latency.
@@ -33,15 +36,34 @@ const WORTH: f64 = 0.1;
 /// Devices below this share of their rated speed are reported; the limit separates adjacent speed grades.
 const BELOW_RATED: f64 = 0.95;
 
+/// Explains the bandwidth of all CPUs by the memory channels and their speed; without both results, the explanation is of the peak, which
+/// one thread does not reach.
+pub(super) fn explain_bandwidth(pair: &Pair) -> Option<OneSided> {
+    let cause = devices_cause(pair, true)?;
+    let read = |(key, entry): &(&RowKey, &RowEntry)| {
+        let is_of_all = key.metric == metrics::MEMORY_BANDWIDTH && key.kind == RowKind::AllCpus;
+        is_of_all && entry.place.word(Label::Op) == Some("read")
+    };
+    let both =
+        pair.base.rows.iter().filter(read).find_map(|(key, base)| Some((pair.this.rows.get(key)?, base)));
+    let (result, speed) = match both.map(|(this, base)| (&this.datum, &base.datum)) {
+        Some((this, base)) => {
+            let factor = find_difference(this, base, Better::Higher)?;
+            (text!(BANDWIDTH), Speed::new(factor, this, base))
+        }
+        None => (text!(PEAK_BANDWIDTH), Speed { factor: cause.factor, unreliable: false }),
+    };
+    differs(speed.factor).then(|| explain_faster(pair, result, speed, vec![cause]))
+}
+
 /// Explains memory by latency, share of remote accesses, and devices.
 pub(super) fn explain_memory(pair: &Pair) -> Option<OneSided> {
-    let latency = reach_cause(pair).or_else(|| level_cause(pair));
-    let devices = devices_cause(pair);
-    let speed = latency.as_ref().or(devices.as_ref())?.factor;
-    let waits = latency.as_ref().is_some_and(|latency| !latency.name.is(&PER_ELEMENT));
-    let result = Text::from(if waits { MEMORY_BOUND } else { STREAMING });
+    let latency = reach_cause(pair).or_else(|| level_cause(pair))?;
+    let devices = devices_cause(pair, false);
+    let speed = latency.factor;
+    let result = Text::from(if latency.name.is(&PER_ELEMENT) { STREAMING } else { MEMORY_BOUND });
     let devices_alike = devices.as_ref().is_none_or(|devices| !differs(devices.factor));
-    let parts = latency.as_ref().map_or(&[][..], |latency| &latency.parts);
+    let parts = &latency.parts;
     let own = parts.iter().find(|part| part.name.is(&OWN)).map(|part| part.factor);
     let own = own.filter(|own| speed.ln().abs() < MUCH && own.ln().abs() > WORTH && devices_alike);
     if let Some(own) = own {
@@ -51,8 +73,9 @@ pub(super) fn explain_memory(pair: &Pair) -> Option<OneSided> {
         return None;
     }
     // These causes affect different kinds of programs, so they are listed separately.
-    let unreliable = latency.as_ref().is_some_and(|latency| latency.unreliable);
-    let causes = [latency, devices, clock_cause(pair), cores_cause(pair)].into_iter().flatten().collect();
+    let unreliable = latency.unreliable;
+    let causes =
+        [Some(latency), devices, clock_cause(pair), cores_cause(pair)].into_iter().flatten().collect();
     Some(explain_faster(pair, result, Speed { factor: speed, unreliable }, causes))
 }
 
@@ -158,10 +181,13 @@ pub(crate) fn device_speed(record: &Record) -> Option<u32> {
     find_running(&record.machine).filter_map(|device| device.configured_mt_s).min()
 }
 
-pub(super) fn devices_cause(pair: &Pair) -> Option<Cause> {
+/// The cause: speed of each memory device or, `of_all` together, of all channels. Channels are counted on both sides or on none.
+pub(super) fn devices_cause(pair: &Pair, of_all: bool) -> Option<Cause> {
     let (base, this) = (device_speed(pair.base.record)?, device_speed(pair.this.record)?);
-    let populated = |record: &Record| channels(&record.machine).map(|channels| channels.populated);
-    let both = populated(pair.base.record).zip(populated(pair.this.record));
+    let both = channels(&pair.base.record.machine).zip(channels(&pair.this.record.machine));
+    let both = both.filter(|_| of_all);
+    let peaks = both.map(|(base, this)| this.bytes_per_second / base.bytes_per_second);
+    let both = both.map(|(base, this)| (base.populated, this.populated));
     let speeds = against(describe_speed(pair.this.record, this), describe_speed(pair.base.record, base));
     let says = match both.filter(|(base, this)| base != this) {
         Some((base, this)) => {
@@ -171,7 +197,7 @@ pub(super) fn devices_cause(pair: &Pair) -> Option<Cause> {
     };
     let name = text!("comparison-cause-devices", "speed of memory devices");
     let proof = pair.cite(mt_s(this), mt_s(base), "machine.memory_devices[].configured_mt_s");
-    cause(name, says, f64::from(this) / f64::from(base), proof).map(modelled)
+    cause(name, says, peaks.unwrap_or(f64::from(this) / f64::from(base)), proof).map(modelled)
 }
 
 /// A transfer rate.

@@ -115,7 +115,7 @@ fn explain_pair(pair: &Pair) -> Vec<Explanation> {
 fn explain_from_side(pair: &Pair, wakeup: Option<(&RowKey, &RowEntry)>) -> Vec<Option<OneSided>> {
     let mut all = work::explain_work(pair);
     all.extend(whole::explain_machines(pair));
-    all.push(memory::explain_memory(pair));
+    all.extend([memory::explain_bandwidth(pair), memory::explain_memory(pair)]);
     all.push(wakeup.and_then(|row| wakeup::explain_wakeup(pair, row)));
     all
 }

@@ -37,7 +37,7 @@ fn explain_machine(pair: &Pair, key: &RowKey, this: &Datum, base: &Datum) -> Opt
     let cores = memory::cores_cause(pair);
     let ratio = cores.as_ref().map_or(1.0, |cause| cause.factor);
     let memory = memory::reach_cause(pair).or_else(|| memory::level_cause(pair));
-    let causes = [memory, memory::devices_cause(pair), cores, memory::clock_cause(pair)];
+    let causes = [memory, memory::devices_cause(pair, true), cores, memory::clock_cause(pair)];
     let mut causes: Vec<Cause> = causes.into_iter().flatten().collect();
     // The parts of a cause are listed in the separate explanation of memory.
     causes.iter_mut().for_each(|cause| cause.parts.clear());
