@@ -5,15 +5,16 @@ use record::comparison::{Explanation, WhatIf};
 use record::diagnosis::Evidence;
 use record::text::Value;
 use record::units::{figure, significant};
-use record::{Label, Measurement, Record, Template, Text, metrics, text};
+use record::{Measurement, Record, Template, Text, metrics, text};
 
 use super::Known;
 use super::datum::Datum;
 use super::explain::{
-    CORE_CLOCK, CORES, CPUS, MEMORY_LATENCY, acts_on, cite, device_speed, mt_s, rated_speed,
+    CORE_CLOCK, CORES, CPUS, MEMORY_LATENCY, acts_on, cite, device_speed, is_read_bandwidth, mt_s,
+    rated_speed,
 };
 use super::nodes::find_reaches;
-use super::rows::{RowEntry, RowKey, RowKind, find_clock, find_row, find_wakeups};
+use super::rows::{RowKind, find_clock, find_row, find_wakeups};
 use crate::figures::cite_fact;
 use crate::observed::{Observed, find_observed};
 
@@ -177,12 +178,7 @@ fn project_devices(this: &Known, known: &[Known]) -> Option<WhatIf> {
             best = mt_s(best)
         ),
     };
-    let of_all = |key: &RowKey| key.metric == metrics::MEMORY_BANDWIDTH && key.kind == RowKind::AllCpus;
-    let is_read = |entry: &RowEntry| {
-        let is = |label: Label, word: &str| entry.place.word(label) == Some(word);
-        is(Label::Op, "read") && !is(Label::BytesCounted, "bus")
-    };
-    if let Some((_, read)) = this.rows.iter().find(|(key, entry)| of_all(key) && is_read(entry)) {
+    if let Some((_, read)) = this.rows.iter().find(is_read_bandwidth) {
         let [then, now] = [gain, 1.0].map(|factor| figure(read.datum.value * factor, "B/s"));
         says.push(text!("Read bandwidth: at most {then} instead of {now}."));
     }

@@ -69,19 +69,17 @@ pub(crate) fn overlaid(records: &[(String, &Record)]) -> Vec<Chart> {
 pub(crate) fn latency(record: &Record) -> Option<Chart> {
     let place = diagnose::latency_curve(record)?;
     let here = |m: &&Measurement| CurvePlace::of_figure(&m.labels) == place;
-    let mut pages: BTreeMap<u64, (String, Vec<(f64, f64)>)> = BTreeMap::new();
+    let mut pages: BTreeMap<(u64, String), Vec<(f64, f64)>> = BTreeMap::new();
     for m in record.measurements_of(metrics::LOAD_LATENCY).filter(here).filter(|m| m.summary.n > 0) {
         let Some(bytes) = m.labels.number(Label::Bytes) else { continue };
-        let page = m.labels.word(Label::Page).unwrap_or("unknown").to_owned();
-        let size = units::parse_bytes(&page).unwrap_or(u64::MAX);
-        pages.entry(size).or_insert_with(|| (page, Vec::new())).1.push((bytes, m.value()));
+        let page = m.labels.word(Label::Page).unwrap_or("unknown");
+        let size = units::parse_bytes(page);
+        // `4KiB` as `4 KiB`.
+        let spaced = size.clone().map_or_else(|_| page.to_owned(), units::bytes);
+        pages.entry((size.unwrap_or(u64::MAX), spaced)).or_default().push((bytes, m.value()));
     }
-    // `4KiB` as `4 KiB`.
-    let spaced = |page: String| units::parse_bytes(&page).map_or(page, units::bytes);
-    let series: Vec<Series> = pages
-        .into_values()
-        .map(|(page, points)| Series::line(format!("{} pages", spaced(page)), points))
-        .collect();
+    let series: Vec<Series> =
+        pages.into_iter().map(|((_, page), points)| Series::line(format!("{page} pages"), points)).collect();
     let all = series.iter().flat_map(|series| &series.points).map(|point| point.0);
     let bands = bounds(all).map(|ends| levels(record, place.cpu, ends)).unwrap_or_default();
     let at = place.cpu.map(|cpu| format!(" on CPU {cpu}")).unwrap_or_default();
@@ -257,6 +255,18 @@ mod tests {
             chart.series.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(),
             ["4 KiB pages", "2 MiB pages"]
         );
+        // Pages of two sizes that are no numbers are two lines.
+        for (m, page) in record.measurements.iter_mut().zip(["huge", "huge"]) {
+            m.labels = std::mem::take(&mut m.labels).with_label(Label::Page, page);
+        }
+        for m in record.measurements.iter_mut().skip(2) {
+            m.labels = Labels::new()
+                .with_label(Label::Cpu, 0u32)
+                .with_label(Label::Bytes, m.labels.count(Label::Bytes).unwrap());
+        }
+        let names: Vec<String> =
+            latency(&record).unwrap().series.into_iter().map(|series| series.name).collect();
+        assert_eq!(names, ["huge pages", "unknown pages"]);
         let bands: Vec<(&str, &str)> =
             chart.bands.iter().map(|band| (band.name.as_str(), band.says.as_str())).collect();
         assert_eq!(bands, [("L1", "L1: 32 KiB in sysfs, latency rises at 24 KiB"), ("DRAM", "DRAM")]);

@@ -23,11 +23,14 @@ pub(crate) fn facts(record: &Record) -> Section {
     let machine = &record.machine;
     let sections = inventory::sections(record);
     let all = || sections.iter().flat_map(|section| &section.facts);
-    // A setting that differs between CPUs has several facts; the first is used.
-    let is_of = |own: &str, key: &str| {
-        own.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with(','))
+    // A setting that differs between CPUs has several facts; the first is used, and named as one of several.
+    let value = |key: &str| {
+        let all = all().filter_map(|fact| Some((fact.key.strip_prefix(key)?, fact.value.as_str())));
+        let mut own = all.filter(|(rest, _)| rest.is_empty() || rest.starts_with(','));
+        let (of, first) = own.next()?;
+        let (of, differs) = (of.trim_start_matches([',', ' ']), own.any(|(_, value)| value != first));
+        Some(if differs { format!("{first} ({of}), others differ") } else { first.to_owned() })
     };
-    let value = |key: &str| all().find(|fact| is_of(&fact.key, key)).map(|fact| fact.value.as_str());
     let part = |words: &str| {
         let (before, rest) = words.split_once('{')?;
         let (key, after) = rest.split_once('}')?;
@@ -79,4 +82,26 @@ fn mitigations(machine: &Machine) -> String {
         (on > 0).then(|| format!("{on} on")),
         (!open.is_empty()).then(|| format!("vulnerable: {}", open.join(", "))),
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use record::conditions::ClockSetting;
+
+    use super::*;
+
+    #[test]
+    fn a_setting_of_some_cpus_is_not_given_as_the_machine_s() {
+        let clock = |cpus: std::ops::Range<u32>, governor: &str| ClockSetting {
+            cpus: cpus.collect(),
+            governor: Some(governor.to_owned()),
+            ..ClockSetting::default()
+        };
+        let mut record = Record::new("0.1.0", String::new(), Vec::new());
+        record.conditions.before.clocks = vec![clock(0..1, "powersave")];
+        let says = |record: &Record| facts(record).facts[0].value.clone();
+        assert_eq!(says(&record), "governor powersave");
+        record.conditions.before.clocks.push(clock(1..8, "performance"));
+        assert_eq!(says(&record), "governor powersave (CPUs 0), others differ");
+    }
 }

@@ -14,7 +14,7 @@ use super::listed;
 use super::side_by_side::group_by;
 use super::turns::find_turns;
 use crate::text::{range, without_zeros};
-use record::phrase::count_noun;
+use record::phrase::{count_noun, join_list};
 
 /// The banner above everything else, if there is one.
 pub(crate) fn banner(record: &Record) -> Option<String> {
@@ -103,13 +103,23 @@ pub(crate) fn counts(machine: &Machine) -> Option<String> {
 }
 
 fn memory(machine: &Machine) -> Option<String> {
-    let bytes = machine.memory_bytes.map(units::bytes)?;
-    let first = machine.memory_devices.iter().find(|slot| slot.bytes.is_some());
+    let all = machine.memory_bytes?;
+    let filled = machine.memory_devices.iter().filter(|slot| slot.bytes.is_some_and(|bytes| bytes > 0));
+    let (persistent, slots): (Vec<_>, Vec<_>) =
+        filled.partition(|slot| slot.kind.as_deref().is_some_and(|kind| kind.contains("non-volatile")));
     // Virtual machines report devices of type "RAM", which is not informative.
-    let kind = first.and_then(|slot| slot.kind.as_deref()).filter(|kind| *kind != "RAM").unwrap_or("memory");
-    let speed =
-        first.and_then(|slot| slot.configured_mt_s).map(|s| format!(" at {s} MT/s")).unwrap_or_default();
-    Some(format!("{bytes} of {kind}{speed}"))
+    let kinds = slots.iter().filter_map(|slot| slot.kind.clone()).filter(|kind| kind != "RAM");
+    let kinds = join_list(&BTreeSet::from_iter(kinds).into_iter().collect::<Vec<_>>());
+    let mut kind = if kinds.is_empty() { "memory".to_owned() } else { kinds };
+    let speeds = || slots.iter().filter_map(|slot| slot.configured_mt_s);
+    if let Some((slowest, fastest)) = speeds().min().zip(speeds().max()) {
+        kind += &format!(" at {} MT/s", range(&slowest.to_string(), &fastest.to_string()));
+    }
+    // Persistent memory counts only if the other devices are smaller than the memory that Linux uses.
+    if !persistent.is_empty() && slots.iter().filter_map(|slot| slot.bytes).sum::<u64>() < all {
+        kind += " and persistent memory";
+    }
+    Some(format!("{} of {kind}", units::bytes(all)))
 }
 
 /// The part of the machine that this process may use; `None` if it may use the entire machine.
@@ -372,7 +382,30 @@ pub(crate) fn noise(record: &Record) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use record::machine::MemoryDevice;
+
     use super::*;
+
+    #[test]
+    fn each_kind_of_memory_is_named_and_persistent_memory_only_if_linux_uses_it() {
+        let device = |kind: &str, gib: u64, speed| MemoryDevice {
+            kind: Some(kind.to_owned()),
+            bytes: Some(gib << 30),
+            configured_mt_s: speed,
+            ..MemoryDevice::default()
+        };
+        let mut machine = Machine { memory_bytes: Some(160 << 30), ..Machine::default() };
+        machine.memory_devices =
+            vec![device("Logical non-volatile device", 128, Some(2666)), device("DDR4", 32, Some(3200))];
+        assert_eq!(memory(&machine).unwrap(), "160 GiB of DDR4 at 3200 MT/s and persistent memory");
+        machine.memory_bytes = Some(31 << 30);
+        assert_eq!(memory(&machine).unwrap(), "31 GiB of DDR4 at 3200 MT/s");
+        machine.memory_devices[0] = device("DDR4", 0, Some(1600));
+        machine.memory_devices.push(device("DDR4", 32, Some(2933)));
+        assert_eq!(memory(&machine).unwrap(), "31 GiB of DDR4 at 2933 – 3200 MT/s");
+        machine.memory_devices.clear();
+        assert_eq!(memory(&machine).unwrap(), "31 GiB of memory");
+    }
 
     #[test]
     fn steps_that_others_disturbed_count_as_noise() {

@@ -36,16 +36,19 @@ const WORTH: f64 = 0.1;
 /// Devices below this share of their rated speed are reported; the limit separates adjacent speed grades.
 const BELOW_RATED: f64 = 0.95;
 
+/// Whether a row is the read bandwidth of all CPUs, as a program counts its bytes.
+pub(crate) fn is_read_bandwidth((key, entry): &(&RowKey, &RowEntry)) -> bool {
+    let is = |label: Label, word: &str| entry.place.word(label) == Some(word);
+    let is_of_all = key.metric == metrics::MEMORY_BANDWIDTH && key.kind == RowKind::AllCpus;
+    is_of_all && is(Label::Op, "read") && !is(Label::BytesCounted, "bus")
+}
+
 /// Explains the bandwidth of all CPUs by the memory channels and their speed; without both results, the explanation is of the peak, which
 /// one thread does not reach.
 pub(super) fn explain_bandwidth(pair: &Pair) -> Option<OneSided> {
     let cause = devices_cause(pair, true)?;
-    let read = |(key, entry): &(&RowKey, &RowEntry)| {
-        let is_of_all = key.metric == metrics::MEMORY_BANDWIDTH && key.kind == RowKind::AllCpus;
-        is_of_all && entry.place.word(Label::Op) == Some("read")
-    };
-    let both =
-        pair.base.rows.iter().filter(read).find_map(|(key, base)| Some((pair.this.rows.get(key)?, base)));
+    let both = pair.base.rows.iter().filter(is_read_bandwidth);
+    let both = both.filter_map(|(key, base)| Some((pair.this.rows.get(key)?, base))).next();
     let (result, speed) = match both.map(|(this, base)| (&this.datum, &base.datum)) {
         Some((this, base)) => {
             let factor = find_difference(this, base, Better::Higher)?;
@@ -186,18 +189,17 @@ pub(super) fn devices_cause(pair: &Pair, of_all: bool) -> Option<Cause> {
     let (base, this) = (device_speed(pair.base.record)?, device_speed(pair.this.record)?);
     let both = channels(&pair.base.record.machine).zip(channels(&pair.this.record.machine));
     let both = both.filter(|_| of_all);
-    let peaks = both.map(|(base, this)| this.bytes_per_second / base.bytes_per_second);
-    let both = both.map(|(base, this)| (base.populated, this.populated));
+    let peak = both.map(|(base, this)| this.bytes_per_second / base.bytes_per_second);
     let speeds = against(describe_speed(pair.this.record, this), describe_speed(pair.base.record, base));
-    let says = match both.filter(|(base, this)| base != this) {
-        Some((base, this)) => {
+    let says = match both.map(|(base, this)| (base.populated, this.populated)) {
+        Some((base, this)) if base != this => {
             text!("{speeds} per channel, {channels} channels", channels = against(this, base))
         }
-        None => speeds,
+        _ => speeds,
     };
     let name = text!("comparison-cause-devices", "speed of memory devices");
     let proof = pair.cite(mt_s(this), mt_s(base), "machine.memory_devices[].configured_mt_s");
-    cause(name, says, peaks.unwrap_or(f64::from(this) / f64::from(base)), proof).map(modelled)
+    cause(name, says, peak.unwrap_or(f64::from(this) / f64::from(base)), proof).map(modelled)
 }
 
 /// A transfer rate.

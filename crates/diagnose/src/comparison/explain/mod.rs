@@ -22,7 +22,7 @@ use super::rows::{RowEntry, RowKey};
 
 pub(super) use claims::{NEIGHBOURS, load_average};
 pub(super) use clock::{clock_at_import, find_best_clock};
-pub(super) use memory::{acts_on, device_speed, find_running, mt_s, rated_speed};
+pub(super) use memory::{acts_on, device_speed, find_running, is_read_bandwidth, mt_s, rated_speed};
 pub(super) use scaling::describe_scaling;
 #[cfg(test)]
 pub(super) use {
@@ -281,8 +281,7 @@ fn find_speed(this: &Datum, base: &Datum, better: Better) -> f64 {
 /// The relative speed, if the results are comparable and differ.
 fn find_difference(this: &Datum, base: &Datum, better: Better) -> Option<f64> {
     let speed = find_speed(this, base, better);
-    let comparable = super::table::find_refusal(this, base).is_none() && this.value > 0.0 && base.value > 0.0;
-    (comparable && is_resolved(this, base, better) && differs(speed)).then_some(speed)
+    (are_comparable(this, base) && is_resolved(this, base, better) && differs(speed)).then_some(speed)
 }
 
 /// Whether the difference is resolved. The comparison's interval decides; without an interval, both results must be reliable.
