@@ -253,10 +253,10 @@ const LINE: u32 = 6;
 /// Minimum number of samples per thread for a line to count as shared rather than accessed by chance.
 const AGAIN: usize = 2;
 
-/// An access to a line, with the owner process and the accessing thread.
+/// An access to a line, with the file or else the process to which the line belongs, and the accessing thread.
 #[derive(Clone, Copy, Debug)]
 struct OfLine {
-    line: (i32, u64),
+    line: (Result<u64, i32>, u64),
     tid: i32,
     time: u64,
     cpu: u32,
@@ -265,14 +265,19 @@ struct OfLine {
     number: usize,
 }
 
-/// For each sample, whether it accesses a line that several threads on several CPUs access at the same time, with at
+/// For each sample, whether it accesses a line that several threads, of one or several processes, on several CPUs access at the same time, with at
 /// least one writer. Accesses at different times do not count, because memory released by one thread may be reused by
 /// another, such as the stack of an ended thread.
 fn at_shared_lines(all: &[&Seen]) -> Vec<bool> {
     let mut touches: Vec<OfLine> = Vec::new();
     for (number, one) in all.iter().enumerate() {
+        // Processes may map the same file at different addresses.
+        let line = |touch: &Touch| match touch.in_file {
+            Some((file, at)) => (Ok(file), at >> LINE),
+            None => (Err(one.pid), touch.address >> LINE),
+        };
         touches.extend(one.touches.iter().flatten().map(|touch| OfLine {
-            line: (one.pid, touch.address >> LINE),
+            line: line(touch),
             tid: one.tid,
             time: one.time,
             cpu: one.cpu,

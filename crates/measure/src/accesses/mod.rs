@@ -13,6 +13,7 @@ mod code;
 mod instruction;
 mod judge;
 mod kernel;
+mod shared;
 mod sighting;
 mod spread;
 mod x86_64;
@@ -31,6 +32,7 @@ use record::{Coverage, CpuList, Machine, text};
 use caches::Caches;
 use code::{Code, Mapped, Pages, Site};
 use judge::judge;
+use shared::SharedMapping;
 use sighting::{Seen, see};
 
 /// Time between two samples of a CPU, ns: 29 samples per second, which is not a divisor of any timer tick rate.
@@ -47,6 +49,8 @@ const MOST_KEPT: usize = 8192;
 const MOST_SITES: usize = 8192;
 /// Maximum number of 2 MiB regions whose kind of memory is stored.
 const MOST_MAPPED: usize = 65_536;
+/// Time for which a process's shared mappings are assumed to stay the same, because reading them delays the process.
+const SHARED_KEPT: Duration = Duration::from_secs(1);
 /// Maximum number of processes with a known parent, and maximum number of steps up the process tree.
 const MOST_PARENTS: usize = 65_536;
 const MOST_STEPS: usize = 64;
@@ -88,6 +92,8 @@ pub struct Accesses {
     codes: HashMap<(i32, u64), Option<Code>>,
     /// The kind of a process's memory, for each 2 MiB region.
     mapped: HashMap<(i32, u64), Mapped>,
+    /// Each process's shared mappings, and the time at which they were read.
+    shared: HashMap<i32, (Instant, Vec<SharedMapping>)>,
     /// The time at which code and memory kinds were read.
     read_at: Option<Instant>,
     seen: VecDeque<Seen>,
@@ -216,6 +222,7 @@ impl Accesses {
             sites,
             codes,
             mapped,
+            shared,
             seen,
             in_kernel,
             parents,
@@ -239,6 +246,7 @@ impl Accesses {
             codes.clear();
             mapped.clear();
         }
+        shared.retain(|_, (at, _)| at.elapsed() < SHARED_KEPT);
         if parents.len() >= MOST_PARENTS {
             parents.clear();
         }
@@ -305,6 +313,13 @@ impl Accesses {
                 let mut one = see(&sample, site, now, page, value, &mut elsewhere);
                 if let (Some(own), Some(touch)) = (nodes.get(&one.cpu), one.touches.iter().flatten().next()) {
                     one.remote = os::node_of_page(one.pid, touch.address).is_some_and(|node| node != *own);
+                }
+                for touch in one.touches.iter_mut().flatten() {
+                    if pages.at(touch.address) == Some(Mapped::Shared) {
+                        let read = || (now, SharedMapping::of_process(one.pid));
+                        let (_, known) = shared.entry(one.pid).or_insert_with(read);
+                        touch.in_file = known.iter().find_map(|of| of.place(touch.address));
+                    }
                 }
                 seen.push_back(one);
             }

@@ -57,6 +57,8 @@ pub(super) struct Touch {
     pub(super) sequential: bool,
     /// Whether other processes share that memory.
     pub(super) shared: bool,
+    /// The file and the position in it, if the memory is a shared mapping.
+    pub(super) in_file: Option<(u64, u64)>,
     /// The weight of this sample if its memory is accessed in order.
     pub(super) weight: f64,
 }
@@ -121,6 +123,7 @@ pub(super) fn see(
             writes: load.memory.writes,
             sequential,
             shared: there == Some(Mapped::Shared),
+            in_file: None,
             weight: weight(of_sample, load.memory.bytes, length),
         };
         Some((touch, there.is_some(), found))

@@ -440,6 +440,7 @@ fn at(address: u64) -> Touch {
         writes: false,
         sequential: false,
         shared: false,
+        in_file: None,
         weight: 1.0,
     }
 }
@@ -611,6 +612,14 @@ fn lines_that_threads_write_on_several_cpus_are_shared_and_no_others() {
     // One thread writes, the other reads the written value.
     let write = |number: u64| Some(Touch { writes: number.is_multiple_of(2), ..at(0x1008 + number % 2 * 8) });
     assert_eq!(judged(&samples(100, write)).shared.count, 100);
+    // Two processes share a line of a file, at different addresses, but no line of their own memory.
+    let of_processes = |in_file: Option<(u64, u64)>, apart: u64| {
+        let touch = |number: u64| Touch { in_file, ..atomic(0x1000 + number % 2 * apart) };
+        let mut all = samples(100, |number| Some(touch(number)));
+        all.iter_mut().for_each(|one| one.pid = one.tid);
+        judged(&all).shared.count
+    };
+    assert_eq!([of_processes(Some((3, 64)), 0x5000), of_processes(None, 0)], [100, 0]);
 }
 
 #[test]
