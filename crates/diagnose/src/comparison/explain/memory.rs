@@ -47,16 +47,15 @@ pub(crate) fn is_read_bandwidth((key, entry): &(&RowKey, &RowEntry)) -> bool {
 /// one thread does not reach.
 pub(super) fn explain_bandwidth(pair: &Pair) -> Option<OneSided> {
     let cause = devices_cause(pair, true)?;
-    let both = pair.base.rows.iter().filter(is_read_bandwidth);
-    let both = both.filter_map(|(key, base)| Some((pair.this.rows.get(key)?, base))).next();
-    let (result, speed) = match both.map(|(this, base)| (&this.datum, &base.datum)) {
+    let mut rows = pair.base.rows.iter().filter(is_read_bandwidth);
+    let both = rows.find_map(|(key, base)| Some((&pair.this.rows.get(key)?.datum, &base.datum)));
+    let (result, speed) = match both {
         Some((this, base)) => {
-            let factor = find_difference(this, base, Better::Higher)?;
-            (text!(BANDWIDTH), Speed::new(factor, this, base))
+            (BANDWIDTH, Speed::new(find_difference(this, base, Better::Higher)?, this, base))
         }
-        None => (text!(PEAK_BANDWIDTH), Speed { factor: cause.factor, unreliable: false }),
+        None => (PEAK_BANDWIDTH, Speed { factor: cause.factor, unreliable: false }),
     };
-    differs(speed.factor).then(|| explain_faster(pair, result, speed, vec![cause]))
+    differs(speed.factor).then(|| explain_faster(pair, result.into(), speed, vec![cause]))
 }
 
 /// Explains memory by latency, share of remote accesses, and devices.
@@ -68,18 +67,16 @@ pub(super) fn explain_memory(pair: &Pair) -> Option<OneSided> {
     let devices_alike = devices.as_ref().is_none_or(|devices| !differs(devices.factor));
     let parts = &latency.parts;
     let own = parts.iter().find(|part| part.name.is(&OWN)).map(|part| part.factor);
-    let own = own.filter(|own| speed.ln().abs() < MUCH && own.ln().abs() > WORTH && devices_alike);
-    if let Some(own) = own {
+    if let Some(own) = own.filter(|own| speed.ln().abs() < MUCH && own.ln().abs() > WORTH && devices_alike) {
         return Some(explain_unless_bound(pair, result, speed, own, parts.to_vec()));
     }
     if !differs(speed) && devices_alike {
         return None;
     }
+    let speed = Speed { factor: speed, unreliable: latency.unreliable };
     // These causes affect different kinds of programs, so they are listed separately.
-    let unreliable = latency.unreliable;
-    let causes =
-        [Some(latency), devices, clock_cause(pair), cores_cause(pair)].into_iter().flatten().collect();
-    Some(explain_faster(pair, result, Speed { factor: speed, unreliable }, causes))
+    let causes = [Some(latency), devices, clock_cause(pair), cores_cause(pair)];
+    Some(explain_faster(pair, result, speed, causes.into_iter().flatten().collect()))
 }
 
 /// Describes two machines that are equally fast for a NUMA-unaware program, but not for a program bound to its local node, from the
