@@ -153,11 +153,13 @@ pub(super) fn find_limited(case: &Case) -> Option<Finding> {
     let promised =
         advertised(case, machine.cpu(cpu)).filter(|_| is_own).map_or(could_be, |hz| hz.max(could_be));
     let cause = cause(case, cpu, promised);
-    let [limit, could_be] = [limit, could_be].map(|hz| Value::Figure(hz, "Hz"));
     let cpus: CpuList = limits.iter().flat_map(|limit| limit.3.iter()).collect();
+    let are_same = cpus.len() > 1 && limits.iter().all(|of| of.2 == [limit, could_be]);
+    let whom = if are_same { text!("the clock") } else { text!("CPU {cpu}") };
+    let [limit, could_be] = [limit, could_be].map(|hz| Value::Figure(hz, "Hz"));
     let what = text!(
         "clock-limit-set",
-        "CPU {cpu} is limited to {limit} instead of {could_be}: {cause}",
+        "{whom} is limited to {limit} instead of {could_be}: {cause}",
         could_be = could_be.clone(),
         cause = cause.what
     );
@@ -287,6 +289,11 @@ mod tests {
         assert_eq!((limit.what.code(), limit.severity), (Some("clock-limit-set"), Severity::Serious));
         assert!((share_of(&limit.loss) - 0.9).abs() < 1e-9 && !limit.measured, "{limit:?}");
         assert!(limit.remedy[0].to_string().starts_with("echo 4000000 |"), "{limit:?}");
+        // A limit of all CPUs is not one of the first CPU.
+        let whom = |record: &Record| found(record, RULE)[0].what.value("whom").cloned();
+        assert_eq!(whom(&record), Some(text!("CPU {cpu}", cpu = 0u32).into()));
+        record.conditions.before.clocks[0].cpus = (0..8).collect();
+        assert_eq!(whom(&record), Some(text!("the clock").into()));
         set(&mut record, "powersave", 4_000_000_000);
         assert_eq!(found(&record, RULE), []);
         set(&mut record, "userspace", 4_000_000_000).set_hz = Some(1_000_000_000);
