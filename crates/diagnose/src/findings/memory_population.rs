@@ -20,10 +20,29 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     if !is_known || slots.iter().all(|slot| size_of(slot) == 0) {
         return None;
     }
-    let channels = channels(&slots, machine.counts.packages > Some(1)).unwrap_or_default();
-    let of_nodes = channels.iter().filter_map(|(node, channels)| find_uneven(*node, channels, machine));
-    Some(of_nodes.chain(find_uneven_nodes(machine, &slots)).collect())
+    let channels = channels(&slots, machine.counts.packages > Some(1));
+    let few = if channels.is_none() { find_few(machine, &slots) } else { None };
+    let channels = channels.iter().flatten();
+    let of_nodes = channels.filter_map(|(node, channels)| find_uneven(*node, channels, machine));
+    Some(of_nodes.chain(few).chain(find_uneven_nodes(machine, &slots)).collect())
 }
+
+/// Fewer devices than channels, if the names of the slots do not tell the channels. Workstation processors of one package share the design
+/// of a server's but have half its channels, so several packages are required.
+fn find_few(machine: &Machine, slots: &[&MemoryDevice]) -> Option<Finding> {
+    let packages =
+        machine.counts.packages.filter(|packages| *packages > 1 && machine.memory_bytes.is_some())?;
+    let most = memory_channels::of_processor(machine, "mem.channels")? as usize * packages as usize;
+    let devices = slots.iter().filter(|slot| size_of(slot) > 0).count();
+    let loss = modelled(1.0 - devices as f64 / most as f64)?;
+    let what = text!("memory-population-few", "{devices} memory devices cannot fill {most} memory channels");
+    let says = text!("{devices} devices, {packages} packages");
+    let finding = RULE.report_model(loss, what).cite(says, "machine.memory_devices[].bytes");
+    Some(finding.doubt(text!(FEWER)))
+}
+
+/// The condition of findings that the processor's number of channels would refute.
+const FEWER: Template = Template::new("memory-unless-fewer", "(unless the processor has fewer channels)");
 
 fn size_of(slot: &MemoryDevice) -> u64 {
     slot.bytes.unwrap_or(0)
@@ -129,10 +148,8 @@ fn find_uneven(node: Option<u32>, channels: &BTreeMap<String, u64>, machine: &Ma
     let relevance = if channels.values().all(|size| *size > 0) { Relevance::Some } else { Relevance::All };
     let finding = RULE.report_model(loss, what).felt_by(relevance).locate(place);
     let finding = finding.cite(list_sizes(channels), "machine.memory_devices[].channel and .bytes");
-    Some(match most.is_some() || relevance != Relevance::All {
-        true => finding,
-        false => finding.doubt(text!("(unless the processor has fewer channels)")),
-    })
+    let is_sure = most.is_some() || relevance != Relevance::All;
+    Some(if is_sure { finding } else { finding.doubt(text!(FEWER)) })
 }
 
 fn find_uneven_nodes(machine: &Machine, slots: &[&MemoryDevice]) -> Option<Finding> {
@@ -202,6 +219,32 @@ mod tests {
         record.machine.memory_devices = vec![device("A", "A", 64), device("B", "A", 32)];
         record.machine.memory_devices[1].node = Some(1);
         assert_eq!(found(&record, RULE)[0].what.code(), Some("memory-population-uneven-nodes"));
+    }
+
+    /// The slots' names tell no channels: four devices leave at least eight of twelve channels empty.
+    #[test]
+    fn too_few_devices_for_all_channels_are_found_if_no_name_tells_the_channel() {
+        let mut record = machine(1);
+        record.machine.memory_devices = vec![device("DIMM 1", "", 32); 4];
+        for device in &mut record.machine.memory_devices {
+            (device.channel, device.node) = (None, None);
+        }
+        record.machine.processor.model_name = Some("Intel(R) Xeon(R) Gold 6240 CPU @ 2.60GHz".to_owned());
+        record.machine.memory_bytes = Some(125 << 30);
+        record.machine.counts.packages = Some(1);
+        assert_eq!(found(&record, RULE), [], "a workstation's processor may have fewer channels");
+        record.machine.counts.packages = Some(2);
+        let finding = &found(&record, RULE)[0];
+        assert_eq!(
+            ["devices", "most"].map(|name| figure_in(&finding.what.sentences()[0], name)),
+            [4.0, 12.0]
+        );
+        assert_eq!(finding.severity, Severity::Warning);
+        record.machine.memory_bytes = None;
+        assert_eq!(found(&record, RULE), [], "the list may be cut");
+        record.machine.memory_bytes = Some(125 << 30);
+        record.machine.memory_devices = vec![record.machine.memory_devices[0].clone(); 12];
+        assert_eq!(found(&record, RULE), []);
     }
 
     /// A board with two sockets' slots and one processor.

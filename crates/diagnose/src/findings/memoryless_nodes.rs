@@ -29,11 +29,14 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         true => RULE.report_fact(Severity::Note, what),
         false => RULE.report_model(loss, what),
     };
-    Some(vec![
-        finding
-            .locate_cpus(&cpus)
-            .cite(text!("no memory on nodes {nodes}"), "machine.nodes[].bytes and .cpus"),
-    ])
+    let finding = finding
+        .locate_cpus(&cpus)
+        .cite(text!("no memory on nodes {nodes}"), "machine.nodes[].bytes and .cpus");
+    // The nodes may have memory that the kernel was told not to use.
+    let cut = machine.kernel.options.iter().find(|option| option.starts_with("mem=")).map(String::as_str);
+    let says = |option| text!("kernel command line: {option}", option);
+    let finding = finding.cite_some(cut, "machine.kernel.options", says);
+    Some(vec![if cut.is_some() { finding.mend_as("memoryless-nodes kernel") } else { finding }])
 }
 
 #[cfg(test)]
@@ -57,6 +60,12 @@ mod tests {
         record.machine.virtualization.hypervisor = Some("kvm".to_owned());
         assert_eq!(found(&record, RULE)[0].severity, Severity::Note);
         record.machine.virtualization.hypervisor = None;
+        record.machine.kernel.options.push("mem=64G".to_owned());
+        assert_eq!(
+            crate::samples::code_of(&found(&record, RULE)[0].remedy[0]),
+            "memoryless-nodes-boot-option"
+        );
+        record.machine.kernel.options.clear();
         // Memory of accelerators and CXL devices, then nodes with unknown sizes.
         let cpus = std::mem::take(&mut record.machine.nodes[1].cpus);
         assert_eq!(found(&record, RULE), []);
