@@ -22,18 +22,19 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     }
     let channels = channels(&slots, machine.counts.packages > Some(1));
     let few = if channels.is_none() { find_few(machine, &slots) } else { None };
-    let channels = channels.iter().flatten();
-    let of_nodes = channels.filter_map(|(node, channels)| find_uneven(*node, channels, machine));
+    let of_nodes = channels.iter().flatten().filter_map(|(node, all)| find_uneven(*node, all, machine));
     Some(of_nodes.chain(few).chain(find_uneven_nodes(machine, &slots)).collect())
 }
 
 /// Fewer devices than channels, if the names of the slots do not tell the channels. Workstation processors of one package share the design
-/// of a server's but have half its channels, so several packages are required.
+/// of a server's but have half its channels, so several packages are required; a soldered device has several channels.
 fn find_few(machine: &Machine, slots: &[&MemoryDevice]) -> Option<Finding> {
     let packages =
         machine.counts.packages.filter(|packages| *packages > 1 && machine.memory_bytes.is_some())?;
     let most = memory_channels::of_processor(machine, "mem.channels")? as usize * packages as usize;
-    let devices = slots.iter().filter(|slot| size_of(slot) > 0).count();
+    let filled = slots.iter().filter(|slot| size_of(slot) > 0);
+    let forms: Option<Vec<_>> = filled.map(|slot| slot.form.as_deref().filter(|f| *f == "DIMM")).collect();
+    let devices = forms?.len();
     let loss = modelled(1.0 - devices as f64 / most as f64)?;
     let what = text!("memory-population-few", "{devices} memory devices cannot fill {most} memory channels");
     let says = text!("{devices} devices, {packages} packages");
@@ -227,7 +228,7 @@ mod tests {
         let mut record = machine(1);
         record.machine.memory_devices = vec![device("DIMM 1", "", 32); 4];
         for device in &mut record.machine.memory_devices {
-            (device.channel, device.node) = (None, None);
+            (device.channel, device.node, device.form) = (None, None, Some("DIMM".to_owned()));
         }
         record.machine.processor.model_name = Some("Intel(R) Xeon(R) Gold 6240 CPU @ 2.60GHz".to_owned());
         record.machine.memory_bytes = Some(125 << 30);
@@ -243,6 +244,9 @@ mod tests {
         record.machine.memory_bytes = None;
         assert_eq!(found(&record, RULE), [], "the list may be cut");
         record.machine.memory_bytes = Some(125 << 30);
+        record.machine.memory_devices[0].form = Some("Die".to_owned());
+        assert_eq!(found(&record, RULE), [], "soldered memory");
+        record.machine.memory_devices[0].form = Some("DIMM".to_owned());
         record.machine.memory_devices = vec![record.machine.memory_devices[0].clone(); 12];
         assert_eq!(found(&record, RULE), []);
     }
