@@ -134,7 +134,7 @@ fn judge_machines<'a>(input: &Input<'a>, records: &[usize]) -> Vec<Judgement<'a>
     judgements
 }
 
-/// Machines by their kind. A machine whose kind is not completely known joins the only kind that fits.
+/// Machines by their kind. A machine whose kind is only partly known joins a kind if exactly one fits.
 fn by_kind<'a>(briefs: &[&'a Brief]) -> Vec<Vec<&'a Brief>> {
     let mut kinds: BTreeMap<&Kind, Vec<&Brief>> = BTreeMap::new();
     for brief in briefs {

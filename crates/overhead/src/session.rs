@@ -206,7 +206,7 @@ fn find_second_cpu(request: &Request) -> Result<u32, (u32, Unavailable)> {
             Unavailable::new(text!("core type differs from CPU {cpu}, so results are not comparable")),
         ),
         None => {
-            (u32::from(cpu == 0), text!("this process may not use another CPU").with_remedy(crate::MORE_CPUS))
+            (u32::from(cpu == 0), text!("this process is allowed to use only one CPU").with_remedy(crate::MORE_CPUS))
         }
     })
 }

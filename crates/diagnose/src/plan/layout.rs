@@ -1,4 +1,4 @@
-//! Distributes processes over nodes: their number, CPUs and memory.
+//! Distributes processes over nodes: how many run on each, and on which CPUs and memory.
 
 use record::plan::{Policy, Process};
 use record::{CpuList, Text, text};

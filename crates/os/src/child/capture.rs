@@ -28,7 +28,7 @@ impl Captured {
         }
     }
 
-    /// The pipe while more data may arrive.
+    /// The pipe; `None` after the end of the data.
     pub(crate) fn fd(&self) -> Option<RawFd> {
         self.pipe.as_ref().map(AsRawFd::as_raw_fd)
     }

@@ -69,7 +69,7 @@ impl NodeCoverage {
             said.push((Coverage::degraded("", why).with_remedy(remedy), nodes(low)));
         }
         let why = text!(
-            "{share} of memory is on huge pages: latencies include page walks",
+            "only {share} of memory is on huge pages: latencies include page walks",
             share = describe(&self.walks, percent)
         );
         said.push((Coverage::degraded("", why).with_remedy(HUGE_PAGES), nodes(self.walks)));
@@ -107,7 +107,7 @@ mod tests {
                     "numa nodes 0-15",
                     "time sufficed for only 8 MiB to 12 MiB instead of 64 MiB: bandwidth may include cache hits"
                 ),
-                ("numa node 3", "50.0 % of memory is on huge pages: latencies include page walks"),
+                ("numa node 3", "only 50.0 % of memory is on huge pages: latencies include page walks"),
             ]
         );
         assert_eq!(lines[1].remedy, Some("linespeed run numa".into()));
