@@ -6,12 +6,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use machine::Root;
-use machine::cgroups::Cgroups;
 use measure::accesses::Hierarchy;
 use measure::command::{self, AttachError, Attached, Job, Watching};
 use measure::tasks::Effort;
 use os::Stop;
-use record::live::{Interval, Thread};
+use record::live::Thread;
 use record::phrase::visible;
 use record::{Label, Measurement, detail, metrics};
 
@@ -45,8 +44,6 @@ pub(crate) struct Done {
     pub(crate) measurements: Vec<Measurement>,
     /// The threads with the most CPU time.
     pub(crate) threads: Vec<Thread>,
-    /// The PIDs.
-    pids: Vec<i32>,
     /// Number of processes started by the specified processes.
     below: u64,
     /// Threads that were observed.
@@ -138,7 +135,7 @@ impl Service {
         let seen = figures.measurements.iter().find_map(|m| m.detail.get(detail::THREADS_SEEN));
         let below = seen.filter(|_| by_number).map_or(0, |seen| seen.below);
         let seen = seen.map_or(0, |seen| seen.seen.max(seen.most));
-        Done { measurements: figures.measurements, threads, pids: self.pids(), below, seen }
+        Done { measurements: figures.measurements, threads, below, seen }
     }
 
     /// The number of processes selected by PID, if all of them have exited and nothing is left to observe; otherwise 0.
@@ -167,24 +164,6 @@ pub(crate) fn times(done: &Done, seconds: f64) -> record::live::Service {
         below: done.below,
         threads: done.seen,
         ended: 0,
-    }
-}
-
-impl Done {
-    /// Copies the throttling of these processes by their cgroup's quota from an interval of the whole machine.
-    pub(crate) fn take_quota(&mut self, interval: &Interval, root: &Root) {
-        let Some(throttled) = &interval.throttled else { return };
-        let is_of = |pid: &i32| {
-            let groups = Cgroups::of_process(root, &pid.to_string());
-            groups.folders("cpu").any(|(_, folder)| folder == throttled.group)
-        };
-        if let Some(time) = self.measurements.first_mut()
-            && self.pids.iter().take(1).any(is_of)
-            && let Some(mut around) = time.detail.get(detail::AROUND)
-        {
-            around.throttled_seconds = Some(throttled.seconds);
-            time.detail.set_parts(detail::AROUND, &around);
-        }
     }
 }
 

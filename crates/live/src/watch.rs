@@ -190,8 +190,7 @@ impl Watch {
             let interval = self.watch(length, last, stop);
             (interval, beside.and_then(|thread| thread.join().ok()))
         });
-        let mut done = done.unwrap_or_default();
-        done.take_quota(&interval, &self.root);
+        let done = done.unwrap_or_default();
         let mut times = service::times(&done, interval.seconds);
         let mut pids = service.pids();
         pids.extend(done.threads.iter().map(|thread| thread.pid));

@@ -1,6 +1,6 @@
 //! The machine's activity while a command ran: steal time, quota, pressure, CPU use of other processes.
 
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 use std::time::Instant;
 
 use machine::Root;
@@ -27,12 +27,11 @@ impl Look {
         let seconds = |ticks: u64| ticks as f64 / USER_HZ;
         let pressure = ["cpu", "io", "memory"]
             .map(|what| Some(some_waited_us(&root.text(&format!("/proc/pressure/{what}"))?)? as f64 / 1e6));
-        let throttled = quota_files().iter().filter_map(|file| throttled_seconds(&root.text(file)?));
         Self {
             at: Instant::now(),
             stolen: ticks.and_then(|ticks| ticks.stolen).map(seconds),
             busy: ticks.map(|ticks| seconds(ticks.busy())),
-            throttled: throttled.reduce(f64::max),
+            throttled: throttled(&OWN_QUOTA_FILES),
             pressure,
         }
     }
@@ -57,13 +56,35 @@ impl Look {
     }
 }
 
-/// The `cpu.stat` files of our cgroup and its ancestors. A quota of any of these cgroups limits us.
-fn quota_files() -> &'static [String] {
-    static FILES: OnceLock<Vec<String>> = OnceLock::new();
-    FILES.get_or_init(|| {
-        let root = Root::live();
-        let groups = Cgroups::read(&root);
-        let files = groups.folders("cpu").map(|(_, folder)| format!("{folder}/cpu.stat"));
-        files.filter(|file| root.exists(file)).collect()
-    })
+static OWN_QUOTA_FILES: LazyLock<Vec<String>> = LazyLock::new(|| quota_files("self"));
+
+/// The `cpu.stat` files of a process's cgroup and its ancestors. A quota of any of these cgroups limits the process.
+pub(super) fn quota_files(process: &str) -> Vec<String> {
+    let root = Root::live();
+    let groups = Cgroups::of_process(&root, process);
+    let files = groups.folders("cpu").map(|(_, folder)| format!("{folder}/cpu.stat"));
+    files.filter(|file| root.exists(file)).collect()
+}
+
+/// The time for which these cgroups were throttled, s: that of the one that was throttled longest.
+pub(super) fn throttled(files: &[String]) -> Option<f64> {
+    files.iter().filter_map(|file| throttled_seconds(&Root::live().text(file)?)).reduce(f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quota_is_that_of_the_process_and_of_the_cgroups_around_it() {
+        assert_eq!(quota_files(&std::process::id().to_string()), *OWN_QUOTA_FILES);
+        assert_eq!(quota_files("no process"), [""; 0]);
+        let folder = tempfile::tempdir().unwrap();
+        let files = ["500000", "1500000"].map(|us| {
+            let file = folder.path().join(us).to_str().unwrap().to_owned();
+            std::fs::write(&file, format!("nr_periods 5\nnr_throttled 2\nthrottled_usec {us}\n")).unwrap();
+            file
+        });
+        assert_eq!((throttled(&files), throttled(&files[..1]), throttled(&[])), (Some(1.5), Some(0.5), None));
+    }
 }

@@ -10,7 +10,7 @@ use os::child::{Ended, Exit, Stat, USER_HZ, Usage};
 use record::CpuList;
 
 use super::Run;
-use super::around::Look;
+use super::around::{Look, quota_files, throttled};
 use crate::accesses::{Accesses, Hierarchy};
 use crate::counters::Reading;
 use crate::tasks::{Effort, Sampler, Seen, thread};
@@ -207,6 +207,8 @@ impl Watching {
             self.take();
         }
         let (before, began) = (Look::now(), Instant::now());
+        let files = self.present().next().map(|one| quota_files(&one.pid.to_string())).unwrap_or_default();
+        let throttled_before = throttled(&files);
         let mut next = began;
         let is_over = || stop.signal().is_some() || limit.is_some_and(|limit| began.elapsed() >= limit);
         while !is_over() && self.is_one_there() {
@@ -232,8 +234,9 @@ impl Watching {
         let others_sampled =
             self.accesses.as_mut().map(|accesses| accesses.of_others(&pids)).unwrap_or_default();
         let mut around = before.until_now();
-        // The throttled time is that of our own cgroup, but the processes' cgroup may have another quota.
-        around.throttled_seconds = None;
+        // The quota of the processes' cgroup may differ from that of our own.
+        let throttled = throttled_before.zip(throttled(&files));
+        around.throttled_seconds = throttled.map(|(before, after)| (after - before).max(0.0));
         Run {
             // The exit status of the attached processes is not available to us.
             ended: Ended { exit: Exit::Code(0), wall, late: Duration::ZERO, usage, left: Vec::new() },
