@@ -348,7 +348,8 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
     let mut causes = causes.into_iter();
     let mut first = causes.next()?;
     // The cause is unknown if most of the time is spent on loads of an unknown level, unless processes or threads run one at a time.
-    let computes = first.by == BoundBy::Cpu || first.says.code() == Some("bound-one-thread");
+    let is_one = first.by == BoundBy::OneThread && threads::only(&facts).is_some();
+    let computes = first.by == BoundBy::Cpu || is_one;
     first.by = if computes && core::is_hidden(&facts) { BoundBy::Unknown } else { first.by };
     let is_shown = |cause: &Cause| own(cause) >= SECOND || cause.is_outside();
     let mut besides: Vec<Cause> = causes.take(others.clamp(1, 2)).filter(is_shown).collect();

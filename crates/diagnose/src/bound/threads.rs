@@ -46,6 +46,11 @@ fn are_short_processes(facts: &Facts) -> bool {
     seen >= FEW_THREADS && looks >= FEW_LOOKS && seen as f64 * EACH_NEW >= looks
 }
 
+/// The name and the CPU seconds of the one thread that did the work; `None` if several did, or if samples do not show it.
+pub(super) fn only<'a>(facts: &'a Facts<'_>) -> Option<&'a (String, f64)> {
+    facts.threads.first().filter(|(_, on)| *on >= facts.cpu() * 0.6 && is_one_at_a_time(facts))
+}
+
 pub(super) fn one_thread(facts: &Facts) -> Option<Cause> {
     let wanted = (facts.cpu() + facts.without_a_cpu()) / facts.wall;
     if facts.cpus < 2.0 || wanted < 0.6 || !is_one_at_a_time(facts) {
@@ -54,10 +59,9 @@ pub(super) fn one_thread(facts: &Facts) -> Option<Cause> {
     let idle = (facts.cpus - facts.used() - used_by_others(facts).unwrap_or(0.0)).max(0.0);
     let waited = facts.without_a_cpu() > MOST_WAITED * facts.wall;
     let seen: f64 = facts.threads.iter().map(|(_, on)| on).sum();
-    let first = facts.threads.first().filter(|(_, on)| *on >= facts.cpu() * 0.6);
     let (idle, cpus, seconds) =
         (describe_idle(facts, idle), facts.cpus.to_string(), |s: f64| Value::Figure(s, "s"));
-    let (says, advice, figures) = match first {
+    let (says, advice, figures) = match only(facts) {
         Some((name, on)) => {
             let name = name.rsplit_once(' ').map_or(name.as_str(), |(name, _)| name).to_owned();
             let is_core = sampled::enough(facts).is_some_and(|sampled| sampled.far.high < LITTLE_MEMORY);
