@@ -484,6 +484,13 @@ fn threads_that_start_threads_and_wait_for_them_are_bound_by_the_kernel() {
 }
 
 #[test]
+fn calls_that_wait_for_events_have_their_own_sentence_if_they_do_not_wait() {
+    for call in ["poll", "ppoll", "select", "pselect6", "epoll_wait", "epoll_pwait", "epoll_pwait2"] {
+        assert_eq!(sentences(WORDS, "kernel", &format!("syscall-{call}")).len(), 2, "{call}");
+    }
+}
+
+#[test]
 fn threads_that_take_a_locks_line_from_each_other_are_not_told_to_want_more_cpus() {
     // Four threads lock and unlock one mutex: user, system, runnable and blocked time within one second on two CPUs.
     let record = with_detail(command([1.05, 0.88, 1.8, 0.0]), "cpus", "2");

@@ -146,8 +146,8 @@ fn of_kind(kind: &BoundKind) -> Vec<Text> {
     let key = word(kind);
     // Kinds recorded only by other versions of linespeed have no description here.
     let (key, name) = match key.strip_prefix("syscall-") {
-        Some(name) => ("system-call", name.to_owned()),
-        None => (key.as_str(), String::new()),
+        Some(name) if sentences(WORDS, "kernel", &key).is_empty() => ("system-call", name.to_owned()),
+        _ => (key.as_str(), String::new()),
     };
     sentences(WORDS, "kernel", key).into_iter().map(|words| text!(words, name = name.clone())).collect()
 }

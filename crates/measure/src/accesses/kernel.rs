@@ -58,21 +58,24 @@ pub(super) fn kind(
         Machine::X86 => (self::number(site.number?, sample, code)?, [7, 6, 2, 10].map(register)),
     };
     let call = find_known(machine, number)?;
-    let timeout = match call.name {
-        "poll" => arguments[2],
-        "epoll_wait" | "epoll_pwait" => arguments[3],
-        _ => 1,
+    // Seconds and a fraction. Only the copy of the stack shows them, because the kernel changes the original when the call ends.
+    let word = |address: u64| sample.on_stack(register(usize::from(site.stack())), address, 8);
+    let is_zero = |address: u64| word(address) == Some(0) && word(address.wrapping_add(8)) == Some(0);
+    let is_poll = match call.name {
+        "poll" => arguments[2] as i32 == 0,
+        "epoll_wait" | "epoll_pwait" => arguments[3] as i32 == 0,
+        "ppoll" => is_zero(arguments[2]),
+        "epoll_pwait2" => is_zero(arguments[3]),
+        "select" | "pselect6" => is_zero(register(if machine == Machine::Arm { 4 } else { 8 })),
+        _ => false,
     };
     call.kind.clone().or_else(|| {
         // With a timeout of 0, a call does not wait.
-        if call.waits.is_none() || timeout as i32 == 0 {
+        if call.waits.is_none() || is_poll {
             return Some(BoundKind::Other(format!("syscall-{}", call.name)));
         }
         Some(match find_by_call(machine, (number, arguments), link)? {
             Waiting::Network => BoundKind::Network,
-            Waiting::Disk | Waiting::Fsync | Waiting::Terminal | Waiting::Uninterruptible => {
-                BoundKind::FileIo
-            }
             Waiting::Sleep => BoundKind::Timers,
             Waiting::Mutex | Waiting::Timed | Waiting::Lock => BoundKind::Futex,
             Waiting::Child => BoundKind::ProcessCreation,
@@ -80,6 +83,8 @@ pub(super) fn kind(
             Waiting::Faults => BoundKind::PageFaults,
             Waiting::Ring => BoundKind::Other(format!("syscall-{}", call.name)),
             Waiting::Unknown => return None,
+            // Disks, servers and terminals.
+            _ => BoundKind::FileIo,
         })
     })
 }
@@ -157,6 +162,34 @@ mod tests {
         let of_go: &[&[&[u8]]] = &[&[&[0x48, 0x89, 0xdf], SYSCALL], &[enter, CALL], &[loaded, CALL]];
         let stack = [1, 0, STACK + 64, 2, 0, 44];
         assert_eq!(number_of(of_go, &stack, STACK + 16), Some(44));
+    }
+
+    #[test]
+    fn a_select_without_a_timeout_is_the_call_itself() {
+        if cfg!(target_arch = "aarch64") {
+            return;
+        }
+        // The number of the call in EAX, the register of its timeout, and the files that it names.
+        for (number, pointer, name) in [(270_u16, 8, "pselect6"), (23, 8, "select"), (271, 2, "ppoll")] {
+            let [low, high] = number.to_le_bytes();
+            let bytes = [PADDING, &[0xb8, low, high, 0, 0], SYSCALL].concat();
+            let end = 0x1000 + bytes.len() as u64;
+            let site = Site::of(Code::new(Set::X86, 0x1000, &[&bytes, &[0x90; 16][..]].concat()), end);
+            let of = |timeout: Option<(u64, u64)>| {
+                let mut registers = [0; REGISTERS];
+                (registers[7], registers[6], registers[4]) = (1, 1, STACK);
+                registers[pointer] = timeout.map_or(0, |_| STACK + 8);
+                let (seconds, part) = timeout.unwrap_or_default();
+                let stack = [7, seconds, part].into_iter().flat_map(u64::to_le_bytes).collect();
+                let (ip, in_kernel) = (end, true);
+                let sample = Sample { pid: 1, tid: 1, cpu: 0, time: 0, ip, in_kernel, registers, stack };
+                kind(&site, &sample, |_| None, |_| None).unwrap()
+            };
+            assert_eq!(of(Some((0, 0))), BoundKind::Other(format!("syscall-{name}")));
+            for waits in [None, Some((1, 0)), Some((0, 1))] {
+                assert_eq!(of(waits), BoundKind::ContextSwitches, "{name} {waits:?}");
+            }
+        }
     }
 
     #[test]
