@@ -25,12 +25,12 @@ use crate::counters::{Noted, Sampler};
 use crate::tasks::thread::list_threads;
 use machine::Root;
 use record::command_run::CurvePoint;
-use record::diagnosis::BoundKind;
+use record::diagnosis::BoundKind::{self, MemoryMapping, PageFaults, PathLookups, ProcessCreation};
 use record::live::{KernelTime, Sampled, Share};
 use record::{Coverage, CpuList, Machine, text};
 
 use caches::Caches;
-use code::{Code, Mapped, Pages, Site};
+use code::{Code, Pages, Site};
 use judge::judge;
 use shared::SharedMapping;
 use sighting::{Seen, see};
@@ -47,8 +47,6 @@ const KEPT: Duration = Duration::from_secs(10);
 const MOST_KEPT: usize = 8192;
 /// Maximum number of known code locations.
 const MOST_SITES: usize = 8192;
-/// Maximum number of 2 MiB regions whose kind of memory is stored.
-const MOST_MAPPED: usize = 65_536;
 /// Time for which a process's shared mappings are assumed to stay the same, because reading them delays the process.
 const SHARED_KEPT: Duration = Duration::from_secs(1);
 /// Maximum number of processes with a known parent, and maximum number of steps up the process tree.
@@ -90,14 +88,14 @@ pub struct Accesses {
     sites: HashMap<(i32, u64), Site>,
     /// A process's code at addresses outside the code around a sample, such as those of called functions and return addresses.
     codes: HashMap<(i32, u64), Option<Code>>,
-    /// The kind of a process's memory, for each 2 MiB region.
-    mapped: HashMap<(i32, u64), Mapped>,
     /// Each process's shared mappings, and the time at which they were read.
     shared: HashMap<i32, (Instant, Vec<SharedMapping>)>,
-    /// The time at which code and memory kinds were read.
+    /// The time at which code was read.
     read_at: Option<Instant>,
     seen: VecDeque<Seen>,
     in_kernel: VecDeque<InKernel>,
+    /// The last kind of kernel work that starting processes do not do, by the place of its instruction in a page.
+    known_kinds: HashMap<u64, BoundKind>,
     /// The parent of a process that started during sampling.
     parents: HashMap<i32, i32>,
     /// One in 2^`thinned` samples is saved.
@@ -221,10 +219,10 @@ impl Accesses {
             sampler: Some(sampler),
             sites,
             codes,
-            mapped,
             shared,
             seen,
             in_kernel,
+            known_kinds,
             parents,
             thinned,
             came,
@@ -236,15 +234,11 @@ impl Accesses {
             return;
         };
         let (now, own, mut new) = (Instant::now(), std::process::id() as i32, 0);
-        // Code and memory of a process change, and its PID may be reused.
-        if self.read_at.is_none_or(|at| at.elapsed() > KEPT)
-            || sites.len().max(codes.len()) >= MOST_SITES
-            || mapped.len() >= MOST_MAPPED
-        {
+        // The code of a process changes, and its PID may be reused.
+        if self.read_at.is_none_or(|at| at.elapsed() > KEPT) || sites.len().max(codes.len()) >= MOST_SITES {
             self.read_at = Some(now);
             sites.clear();
             codes.clear();
-            mapped.clear();
         }
         shared.retain(|_, (at, _)| at.elapsed() < SHARED_KEPT);
         if parents.len() >= MOST_PARENTS {
@@ -257,7 +251,6 @@ impl Accesses {
                 Noted::Exec(of) => {
                     sites.retain(|(pid, _), _| *pid != of);
                     codes.retain(|(pid, _), _| *pid != of);
-                    mapped.retain(|(pid, _), _| *pid != of);
                     return;
                 }
                 Noted::Fork(child, parent) => {
@@ -284,13 +277,6 @@ impl Accesses {
                 sites.insert(place, Site::read(pages, sample.ip));
             }
             let mut none = Site::default();
-            let page = |address: u64| {
-                let place = (sample.pid, address >> 21);
-                if let Some(known) = mapped.get(&place) {
-                    return Some(*known);
-                }
-                pages.at(address).inspect(|there| _ = mapped.insert(place, *there))
-            };
             let site = sites.get_mut(&place).unwrap_or(&mut none);
             let mut elsewhere = |address: u64| {
                 let place = (sample.pid, address);
@@ -301,25 +287,27 @@ impl Accesses {
                     let link = std::fs::read_link(format!("/proc/{}/fd/{file}", sample.pid)).ok()?;
                     Some(link.to_string_lossy().into_owned())
                 };
-                // A process that started in the meantime and exited before its code was read did little except start and
-                // exit.
+                // A process that started in the meantime and exited before its code was read did little except start and exit, unless
+                // other processes do something else at the same instruction of a library, which is at the same place in its page.
+                let at = sample.ip % 4096;
                 let kind = match site.code.is_none() && parents.contains_key(&sample.pid) {
-                    true => Some(BoundKind::ProcessCreation),
+                    true => Some(known_kinds.get(&at).cloned().unwrap_or(ProcessCreation)),
                     false => kernel::kind(site, &sample, link, elsewhere),
                 };
+                let is_of_start =
+                    matches!(kind, Some(ProcessCreation | PageFaults | MemoryMapping | PathLookups));
+                known_kinds.extend(kind.clone().filter(|_| !is_of_start).map(|kind| (at, kind)));
                 in_kernel.push_back(InKernel { at: now, pid: sample.pid, kind });
             } else {
                 let value = |address, bytes| pages.value(address, bytes);
-                let mut one = see(&sample, site, now, page, value, &mut elsewhere);
+                let mut one = see(&sample, site, now, |address| pages.at(address), value, &mut elsewhere);
                 if let (Some(own), Some(touch)) = (nodes.get(&one.cpu), one.touches.iter().flatten().next()) {
                     one.remote = os::node_of_page(one.pid, touch.address).is_some_and(|node| node != *own);
                 }
-                for touch in one.touches.iter_mut().flatten() {
-                    if pages.at(touch.address) == Some(Mapped::Shared) {
-                        let read = || (now, SharedMapping::of_process(one.pid));
-                        let (_, known) = shared.entry(one.pid).or_insert_with(read);
-                        touch.in_file = known.iter().find_map(|of| of.place(touch.address));
-                    }
+                for touch in one.touches.iter_mut().flatten().filter(|touch| touch.shared) {
+                    let read = || (now, SharedMapping::of_process(one.pid));
+                    let (_, known) = shared.entry(one.pid).or_insert_with(read);
+                    touch.in_file = known.iter().find_map(|of| of.place(touch.address));
                 }
                 seen.push_back(one);
             }

@@ -1,13 +1,13 @@
 //! Memory that several processes map (MAP_SHARED), identified by its file, because each process may map it at another address.
 //! Anonymous shared memory also has a file, with an inode of its own.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::ops::Range;
 
 /// A shared mapping of a process.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct SharedMapping {
-    start: u64,
-    end: u64,
+    at: Range<u64>,
     /// A number for the device, the inode and the name of the file: inodes of System V shared memory may equal those of other memory.
     file: u64,
     offset: u64,
@@ -22,20 +22,17 @@ impl SharedMapping {
 
     /// Parses a line of `/proc/PID/maps`; `None` if the mapping is private.
     fn parse(line: &str) -> Option<Self> {
-        let mut words = line.splitn(4, ' ');
-        let (start, end) = words.next()?.split_once('-')?;
-        words.next().filter(|access| access.ends_with('s'))?;
+        let [at, access, offset, file] = line.splitn(4, ' ').collect::<Vec<_>>().try_into().ok()?;
         let number = |hex: &str| u64::from_str_radix(hex, 16).ok();
-        let (start, end, offset) = (number(start)?, number(end)?, number(words.next()?)?);
-        let mut file = DefaultHasher::new();
-        words.next()?.hash(&mut file);
-        Some(Self { start, end, file: file.finish(), offset })
+        let (start, end) = at.split_once('-').filter(|_| access.ends_with('s'))?;
+        let file = BuildHasherDefault::<DefaultHasher>::default().hash_one(file);
+        Some(Self { at: number(start)?..number(end)?, file, offset: number(offset)? })
     }
 
     /// The file that is mapped at an address, and the position in it.
     pub(super) fn place(&self, address: u64) -> Option<(u64, u64)> {
-        let is_here = (self.start..self.end).contains(&address);
-        is_here.then(|| (self.file, self.offset.wrapping_add(address.wrapping_sub(self.start))))
+        let from = address.checked_sub(self.at.start).filter(|_| self.at.contains(&address))?;
+        Some((self.file, self.offset.wrapping_add(from)))
     }
 }
 

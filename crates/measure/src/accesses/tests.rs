@@ -1,6 +1,6 @@
 use super::ahead::Ahead;
 use super::caches::Caches;
-use super::code::{Code, Set, Waits};
+use super::code::{Code, Mapped, Set, Waits};
 use super::instruction::{Part, Place, Registers};
 use super::judge::judge;
 use super::sighting::Touch;
