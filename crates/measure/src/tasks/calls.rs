@@ -18,6 +18,8 @@ pub enum Waiting {
     Disk,
     /// A write of data to a disk (sync).
     Fsync,
+    /// An access to a file on a server, including programs that serve a file system (FUSE).
+    Server,
     /// Uninterruptible sleep in an unknown call: the thread was ready again before the call was read.
     #[strum(serialize = "disk")]
     Uninterruptible,
@@ -30,6 +32,8 @@ pub enum Waiting {
     Network,
     /// Input from a user at a terminal.
     Terminal,
+    /// A terminal that shows output slowly.
+    Output,
     /// Another process at the other end of a pipe.
     Pipe,
     /// The first event on a set of files: poll, select, epoll, signals.

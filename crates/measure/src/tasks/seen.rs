@@ -72,13 +72,14 @@ impl Seen {
         decisive(&reasons)
     }
 
-    /// Attributes waits in unidentified calls either to sync calls or to disk accesses, whichever were identified in more samples. `syncs`
+    /// Attributes waits in unidentified calls to sync calls, disks or servers, whichever were identified in more samples. `syncs`
     /// is the number of additional samples of sync calls. Calls can be unidentified because on a busy machine, a woken thread leaves its
     /// call before the call can be read.
     pub(super) fn name_uninterruptible(&mut self, syncs: u64) {
-        let looks = |what| self.waits.get(&what).map_or(0, |waits| waits.threads);
-        let (syncs, disk) = (looks(Waiting::Fsync) + syncs, looks(Waiting::Disk));
-        let what = if syncs > 0 && syncs >= disk { Waiting::Fsync } else { Waiting::Disk };
+        let syncs = |what: &Waiting| if *what == Waiting::Fsync { syncs } else { 0 };
+        let looks = |what: &Waiting| self.waits.get(what).map_or(0, |waits| waits.threads) + syncs(what);
+        let all = [Waiting::Server, Waiting::Fsync, Waiting::Disk];
+        let what = all.into_iter().max_by_key(looks).unwrap_or(Waiting::Disk);
         if let Some(held) = self.waiting.remove(&Waiting::Uninterruptible) {
             *self.waiting.entry(what).or_default() += held;
         }
@@ -140,6 +141,7 @@ mod tests {
         assert_eq!(named(&[(unseen, 9), (Waiting::Fsync, 12)], 0), [(Waiting::Fsync, 21)]);
         assert_eq!(named(&[(unseen, 2)], 11), [(Waiting::Fsync, 2)], "found in the call after it was ready");
         assert_eq!(named(&[(unseen, 2)], 0), [(Waiting::Disk, 2)]);
+        assert_eq!(named(&[(unseen, 2), (Waiting::Server, 9)], 0), [(Waiting::Server, 11)]);
         let mostly_reads = [(Waiting::Disk, 30), (unseen, 4), (Waiting::Fsync, 1)];
         assert_eq!(named(&mostly_reads, 0), [(Waiting::Disk, 34), (Waiting::Fsync, 1)]);
     }

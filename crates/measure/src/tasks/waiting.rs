@@ -1,21 +1,20 @@
 //! Determines the wait reason of an off-CPU thread: from its system call and the call's file, or else from the kernel
 //! function in which it sleeps.
 
-use std::fs;
+use std::fs::{self, FileType};
+use std::os::unix::fs::FileTypeExt;
 
-use super::calls::{Call, Machine, Waiting, find_call};
+use machine::text::field;
+
+use super::calls::{Call, Machine, Waiting, find_call, find_known};
 
 /// The reason why a thread in this state (from /proc/PID/stat) waits; `None` if nothing about it is readable. System
 /// call numbers are interpreted for `machine`, and ignored if it is `None`.
 pub(super) fn find_reason(pid: i32, tid: i32, state: char, machine: Option<Machine>) -> Option<Waiting> {
     let text = |name: &str| fs::read_to_string(format!("/proc/{pid}/task/{tid}/{name}")).ok();
     let call = text("syscall").as_deref().and_then(parse);
-    let named = call.zip(machine).and_then(|(call, machine)| {
-        find_by_call(machine, call, |fd| {
-            let link = fs::read_link(format!("/proc/{pid}/fd/{fd}")).ok()?;
-            Some(link.to_string_lossy().into_owned())
-        })
-    });
+    let by_call = |(call, machine)| find_by_call(machine, call, |file| name_file(pid, file));
+    let named = call.zip(machine).and_then(by_call);
     // Outside any system call, uninterruptible sleep is a page fault.
     let paging = state == 'D' && call.is_some_and(|(number, ..)| number == -1);
     let named = if paging { Some(Waiting::Faults) } else { named };
@@ -55,18 +54,46 @@ fn parse(text: &str) -> Option<Arguments> {
 }
 
 /// The reasons for waits on files, by the prefix of the link in `/proc/PID/fd`.
-const FILES: [(&str, Waiting); 6] = [
+const FILES: [(&str, Waiting); 8] = [
+    ("server:", Waiting::Server),
     ("socket:", Waiting::Network),
     ("pipe:", Waiting::Pipe),
-    ("/dev/pts/", Waiting::Terminal),
-    ("/dev/tty", Waiting::Terminal),
+    ("device:/dev/pts/", Waiting::Terminal),
+    ("device:/dev/tty", Waiting::Terminal),
+    ("device:", Waiting::Events),
     ("anon_inode:", Waiting::Events),
     ("/", Waiting::Disk),
 ];
 
+/// Types of file systems whose files are on a server.
+const SERVED: &str = "nfs nfs4 cifs smb3 9p ceph afs lustre virtiofs fuse glusterfs beegfs gpfs";
+
+/// The name of a process's open file in `/proc/PID/fd`. That of a file that is not on a disk begins with its kind.
+pub(crate) fn name_file(pid: i32, file: u64) -> Option<String> {
+    let place = format!("/proc/{pid}/fd/{file}");
+    let link = fs::read_link(&place).ok()?.to_string_lossy().into_owned();
+    let text = |name: &str| fs::read_to_string(format!("/proc/{pid}/{name}")).unwrap_or_default();
+    let is = |what: fn(&FileType) -> bool| fs::metadata(&place).is_ok_and(|of| what(&of.file_type()));
+    Some(match () {
+        () if !link.starts_with('/') => link,
+        // Reading the type of the file may wait for its server, but reading the mounts does not.
+        () if is_served(&text(&format!("fdinfo/{file}")), &text("mountinfo")) => format!("server:{link}"),
+        () if is(FileType::is_fifo) => format!("pipe:{link}"),
+        () if is(FileType::is_char_device) => format!("device:{link}"),
+        () => link,
+    })
+}
+
+/// Whether an open file is on a server, from its `fdinfo` and the mounts.
+fn is_served(info: &str, mounts: &str) -> bool {
+    let mount = mounts.lines().find(|line| line.split(' ').next() == field(info, "mnt_id"));
+    let kind = mount.and_then(|line| line.split_once(" - ")?.1.split(' ').next());
+    kind.is_some_and(|kind| SERVED.split(' ').any(|one| one == kind) || kind.starts_with("fuse."))
+}
+
 /// Kernel functions in which threads sleep, by parts of their names. Locks include those of an address space or a
 /// directory. For a page wait, it is unknown whether the page is being read or written back.
-const FUNCTIONS: [(Waiting, &str); 11] = [
+const FUNCTIONS: [(Waiting, &str); 13] = [
     (Waiting::Lock, "futex rwsem_down"),
     (Waiting::Sleep, "nanosleep"),
     (Waiting::Pipe, "pipe_"),
@@ -75,6 +102,8 @@ const FUNCTIONS: [(Waiting, &str); 11] = [
     (Waiting::Fsync, "log_wait_commit xlog_"),
     (Waiting::Network, "unix_stream sk_wait_data skb_wait inet_csk_accept"),
     (Waiting::Terminal, "n_tty_read"),
+    (Waiting::Output, "n_tty_write"),
+    (Waiting::Server, "rpc_wait_bit request_wait_answer p9_client_rpc cifs_"),
     (Waiting::Child, "do_wait"),
     (Waiting::Faults, "handle_userfault"),
     (Waiting::Uninterruptible, "wait_on_page_bit folio_wait_bit"),
@@ -120,7 +149,9 @@ pub(crate) fn find_by_call(
         Call::Poll => Some(events(second)),
         Call::OnAFile => {
             let file = link(first)?;
-            FILES.iter().find(|(begins, _)| file.starts_with(begins)).map(|(_, waiting)| *waiting)
+            let (_, waiting) = FILES.iter().find(|(begins, _)| file.starts_with(begins))?;
+            let writes = *waiting == Waiting::Terminal && find_known(machine, number)?.name.contains("write");
+            Some(if writes { Waiting::Output } else { *waiting })
         }
     }
 }
@@ -139,12 +170,15 @@ mod tests {
         for (file, waiting) in [
             ("socket:[123]", Waiting::Network),
             ("pipe:[123]", Waiting::Pipe),
-            ("/dev/pts/3", Waiting::Terminal),
+            ("device:/dev/pts/3", Waiting::Terminal),
+            ("device:/dev/fuse", Waiting::Events),
             ("/var/lib/data", Waiting::Disk),
             ("anon_inode:[eventfd]", Waiting::Events),
+            ("server:/mnt/data", Waiting::Server),
         ] {
             assert_eq!(call(0, 3, 0, file), Some(waiting), "{file}");
         }
+        assert_eq!([1, 20].map(|write| call(write, 1, 0, "device:/dev/pts/3")), [Some(Waiting::Output); 2]);
         assert_eq!(call(202, 3, 128, "/x"), Some(Waiting::Lock));
         let futex = |operation, expected| {
             find_by_call(Machine::X86, (202, [0x7f, operation, expected, 0]), |_| None).unwrap()
@@ -172,6 +206,37 @@ mod tests {
     }
 
     #[test]
+    fn files_that_are_not_on_a_disk_are_named_by_their_kind() {
+        use std::os::fd::AsRawFd;
+        let name = |path: &str| {
+            let file = fs::File::options().read(true).write(true).open(path).unwrap();
+            name_file(std::process::id() as i32, file.as_raw_fd() as u64).unwrap()
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+        fs::write(path("file"), "").unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(path("fifo")).status().unwrap().success());
+        // The directory for temporary files may itself be on a server.
+        let is_served = name(&path("file")).starts_with("server:");
+        assert!(is_served || name(&path("file")) == path("file"));
+        assert!(is_served || name(&path("fifo")).starts_with("pipe:"));
+        assert_eq!(name("/dev/null"), "device:/dev/null");
+        assert_eq!(name_file(std::process::id() as i32, u64::MAX), None);
+    }
+
+    #[test]
+    fn files_of_servers_are_known_by_their_mount() {
+        let mounts = "\
+            22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n\
+            31 22 0:50 / /mnt/a rw master:1 - nfs4 host:/a rw\n\
+            32 22 0:51 / /mnt/b rw - fuse.sshfs host:/b rw\n\
+            33 22 8:17 / /mnt/c rw - fuseblk /dev/sdb1 rw\n";
+        let is = |id: u32| is_served(&format!("pos:\t0\nflags:\t02\nmnt_id:\t{id}\n"), mounts);
+        assert_eq!([22, 31, 32, 33, 3].map(is), [false, true, true, false, false]);
+        assert!(!is_served("", mounts) && !is_served("mnt_id: 22", ""));
+    }
+
+    #[test]
     fn the_kernels_function_tells_where_calls_may_not_be_read() {
         for (name, waiting) in [
             ("futex_wait_queue", Some(Waiting::Lock)),
@@ -181,6 +246,8 @@ mod tests {
             ("do_epoll_wait", Some(Waiting::Events)),
             ("jbd2_log_wait_commit", Some(Waiting::Fsync)),
             ("unix_stream_read_generic", Some(Waiting::Network)),
+            ("rpc_wait_bit_killable", Some(Waiting::Server)),
+            ("n_tty_write", Some(Waiting::Output)),
             ("0", None),
         ] {
             assert_eq!(find_by_function(name), waiting, "{name}");
