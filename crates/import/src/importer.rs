@@ -233,6 +233,7 @@ impl Importer {
             let is_number = |cell: &String| parse_decimal(cell.trim_matches(['*', '`'])).is_some();
             self.rows += u64::from(line.kind == Kind::Row && line.cells.iter().any(is_number));
             let prose = line.kind == Kind::Text && !line.in_fence;
+            self.sections.note_subject(&self.text, Some(plain).filter(|_| prose));
             self.threads = prompts::find_threads(&line.text).filter(|_| prose).or(self.threads);
             self.add_unknown(plain);
         }
@@ -308,6 +309,7 @@ impl Importer {
                 self.close();
                 self.command = None;
                 self.sections.add_heading(level, words);
+                self.sections.note_subject(&self.text, Some(line));
                 words.clone_into(&mut self.heading);
                 self.threads = prompts::find_threads(words);
                 if prompts::is_command(words) {

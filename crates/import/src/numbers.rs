@@ -58,9 +58,8 @@ pub(crate) fn parse_scaled(text: &str, exponent: i32) -> Option<f64> {
         Some(at) if !twice(at) => (&digits[..at], &digits[at + 1..]),
         _ => (digits, ""),
     };
-    if !fraction.bytes().all(|b| b.is_ascii_digit()) || (front.is_empty() && fraction.is_empty()) {
-        return None;
-    }
+    (fraction.bytes().all(|b| b.is_ascii_digit()) && !(front.is_empty() && fraction.is_empty()))
+        .then_some(())?;
     let front = if front.is_empty() { 0 } else { parse_whole(front)? };
     // The value is parsed as a single number, so it is rounded only once.
     let value: f64 = format!("{front}.{fraction}0e{exponent}").parse().ok()?;

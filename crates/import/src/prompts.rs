@@ -144,9 +144,7 @@ fn before_command(text: &str) -> Option<(Option<&str>, Option<&str>, &str)> {
         let command = text[at + mark.len()..].trim_start();
         (at <= LONGEST_PROMPT && is_command(command)).then(|| (&text[..at], command))
     })?;
-    if front.is_empty() && !text.starts_with(['λ', '»', '>']) || is_command(front) {
-        return None;
-    }
+    ((!front.is_empty() || text.starts_with(['λ', '»', '>'])) && !is_command(front)).then_some(())?;
     let is_path = |word: &&str| word.starts_with(['~', '/']) || word.get(1..3) == Some(":\\");
     let bare = |word| str::trim_matches(word, ['[', ']', '<', '>']);
     let words: Vec<&str> = front.split_whitespace().map(bare).filter(|word| !word.is_empty()).collect();
@@ -171,9 +169,7 @@ fn before_command(text: &str) -> Option<(Option<&str>, Option<&str>, &str)> {
 
 /// `$ command`, `└─# command`, `/ # command`; `% command` and `➜  ~ command` of zsh.
 fn bare_prompt(text: &str) -> Option<&str> {
-    if text.bytes().next().is_some_and(|b| b.is_ascii() && !matches!(b, b'$' | b'%' | b'/')) {
-        return None;
-    }
+    text.starts_with(|c: char| !c.is_ascii() || matches!(c, '$' | '%' | '/')).then_some(())?;
     let boxed = text.strip_prefix("└─").or_else(|| text.strip_prefix("╰─"));
     if let Some(command) = boxed.and_then(|rest| rest.strip_prefix(['$', '#', '❯'])) {
         return Some(command.trim());

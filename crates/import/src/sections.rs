@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
-use record::import::{NotUnderstood, Output};
+use record::import::{NotUnderstood, Origin, Output};
 use record::{Measurement, detail, metrics};
 
 use crate::facts::key;
 use crate::limits::{MOST_EXAMPLES, MOST_MACHINES};
 use crate::line::Line;
+use crate::scan;
 use crate::sink::{Draft, origin};
 use crate::split::Split;
 
@@ -20,6 +21,8 @@ pub(crate) struct Section {
     pub host: Option<String>,
     /// The first label of an accepted table row, and its line.
     pub label: Option<(String, u64)>,
+    /// The first line of prose above an output that may name the machine.
+    subject: Option<Origin>,
     /// The data read from the tools' outputs.
     pub draft: Draft,
     /// The tools' outputs for this machine.
@@ -54,6 +57,8 @@ pub(crate) struct Sections {
     by_name: HashMap<String, usize>,
     given: HashMap<String, usize>,
     host: Option<String>,
+    /// The last line of prose that may name a machine.
+    subject: Option<Origin>,
     /// The remote host of the current command.
     remote: Option<String>,
     remotes: bool,
@@ -70,13 +75,19 @@ impl Sections {
 
     /// A new text begins.
     pub(crate) fn begin_text(&mut self, name: &str) {
-        (self.host, self.remote) = (None, None);
+        (self.host, self.remote, self.subject) = (None, None, None);
         self.headings.clear();
         (self.begun, self.named) = (None, None);
         self.division = match self.split {
             Split::Files => Some(self.add_division(name, 0)),
             _ => None,
         };
+    }
+
+    /// A line of prose, which may name the machine of the outputs below it.
+    pub(crate) fn note_subject(&mut self, text: &str, line: Option<Line>) {
+        let line = line.filter(|l| l.text.len() <= 100 && split_words(l.text).iter().any(is_machine));
+        self.subject = line.map(|line| origin("", text, line)).or(self.subject.take());
     }
 
     /// Sets the host; called for a prompt that contains a host name.
@@ -129,7 +140,13 @@ impl Sections {
                 None => self.divide_by_headings(),
             };
         }
-        self.find_or_add((self.division, self.remote.clone().or_else(|| self.host.clone())))
+        let at = self.find_or_add((self.division, self.remote.clone().or_else(|| self.host.clone())));
+        let section = &mut self.sections[at];
+        section.subject = section.subject.take().or_else(|| self.subject.clone());
+        let both = section.subject.clone().zip(self.subject.clone());
+        let clash = both.filter(|(first, now)| are_two_machines(&first.says, &now.says)).map(Into::into);
+        section.draft.facts.clash = section.draft.facts.clash.take().or(clash);
+        at
     }
 
     /// The section of the machine with this name; without a name, the current section.
@@ -298,6 +315,26 @@ impl Section {
     pub(crate) fn name(&self) -> Option<String> {
         self.division.clone().or_else(|| self.host.clone())
     }
+}
+
+/// Words for a machine in prose, followed by groups of words of which a text about two machines uses two in the same place.
+const MACHINES: &str = include_str!("machines.txt");
+
+fn is_machine(word: &String) -> bool {
+    MACHINES.lines().next().is_some_and(|machines| scan::is_one_of(word, machines))
+}
+
+/// Whether two lines name different machines: `On the old server:` and `On the new server:`, `Machine A` and `Machine B`.
+fn are_two_machines(one: &str, other: &str) -> bool {
+    let [one, other] = [one, other].map(split_words);
+    let apart: Vec<usize> = (0..one.len()).filter(|at| one.get(*at) != other.get(*at)).collect();
+    let [at] = apart[..] else { return false };
+    one.len() == other.len()
+        && one[at.saturating_sub(1)..one.len().min(at + 2)].iter().any(is_machine)
+        && MACHINES
+            .lines()
+            .skip(1)
+            .any(|all| [&one, &other].iter().all(|words| scan::is_one_of(&words[at], all)))
 }
 
 /// The part of a name that is saved.

@@ -175,6 +175,39 @@ fn one_line_per_host_and_logs_of_several_hosts_are_several_machines() {
 }
 
 #[test]
+fn results_below_lines_that_name_two_machines_are_refused() {
+    let time = |seconds: u32| {
+        format!("\n$ time ./sim\nreal    0m{seconds}.512s\nuser    0m40.400s\nsys     0m0.100s\n\n")
+    };
+    let text = |one: &str, other: &str| format!("{one}\n{}{other}\n{}", time(10), time(25));
+    for (one, other) in [
+        ("On the old server:", "On the new server:"),
+        ("Machine A:", "Machine B:"),
+        ("Laptop:", "Server:"),
+        ("Results of server 1", "Results of server 2"),
+        ("**Intel box** (E5-2620)", "**AMD box** (7302)"),
+        ("## Old server (E5-2620)", "## New server (7302)"),
+        ("旧服务器：", "新服务器："),
+    ] {
+        assert!(refused(&text(one, other)).is_some(), "{one} {other}");
+    }
+    for (one, other) in [
+        ("Before:", "After:"),
+        ("On the server:", "On the server:"),
+        ("Server with SMT on:", "Server with SMT off:"),
+        ("1 run on the server:", "2 runs on the server:"),
+        ("Here is the output of the server:", "The new one:"),
+        ("On NUMA node 1:", "On NUMA node 2:"),
+    ] {
+        assert_eq!(refused(&text(one, other)), None, "{one} {other}");
+    }
+    let prompts = text("Old server:", "New server:")
+        .replacen("$ time", "me@db1:~$ time", 1)
+        .replace("\n$ time", "\nme@db2:~$ time");
+    assert_eq!(refused(&prompts), None, "prompts name the hosts");
+}
+
+#[test]
 fn a_log_of_the_kernel_is_read_indented_and_quoted() {
     for before in ["    ", "> ", "\t", "kern  :warn  : ", "[Feb22 04:01] ", "[  +0.000001] ", "[kernel] "] {
         let text = format!(

@@ -118,9 +118,7 @@ fn options_of_free(command: Option<&Command>) -> Option<&str> {
 /// amount of memory. The kernel counts pages of at least 4 KiB.
 pub(super) fn assumed_command(row: &str, command: Option<&Command>) -> Option<Command> {
     const ROWS: &str = "Mem|Speicher|内存|Память|Pamięć";
-    if !scan::begins(row, ROWS) || options_of_free(command).is_some() {
-        return None;
-    }
+    (scan::begins(row, ROWS) && options_of_free(command).is_none()).then_some(())?;
     let sizes: Vec<u64> = row.split(' ').filter_map(parse_whole).collect();
     let are_multiples = |of: u64| sizes.iter().all(|size| size % of == 0);
     let unit = match sizes.first()? {

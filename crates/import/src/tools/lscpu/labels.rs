@@ -67,9 +67,7 @@ const LONGEST_LABEL: usize = 120;
 /// The meaning of the text before the colon.
 pub(super) fn find_label(text: &str) -> Option<Label<'_>> {
     let text = text.trim();
-    if text.is_empty() || text.len() > LONGEST_LABEL {
-        return None;
-    }
+    (1..=LONGEST_LABEL).contains(&text.len()).then_some(())?;
     if parse_cache_name(text).is_some() {
         return Some(Label { key: key::CACHE, part: text, text });
     }

@@ -108,9 +108,7 @@ fn rejoin(fields: &[&str]) -> Option<Vec<String>> {
 /// Reads a JSON line.
 pub(super) fn json(text: &str) -> Option<Counter> {
     let text = text.trim();
-    if !text.starts_with('{') || !text.contains("\"counter-value\"") {
-        return None;
-    }
+    (text.starts_with('{') && text.contains("\"counter-value\"")).then_some(())?;
     // In some locales, perf prints numbers with a decimal comma even in JSON.
     let comma = || Regex::new(r#"(: *-?\d+),(\d+ *[,}])"#).ok();
     let read = |text: &str| serde_json::from_str(text).ok();

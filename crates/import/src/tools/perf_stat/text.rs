@@ -75,9 +75,7 @@ pub(super) fn counter(text: &str) -> Option<Counter> {
         None => (words.clone().next().map_or("", |word| word.trim_matches(['(', ')'])), first),
     };
     let unit = scale(unit).map_or("", |_| unit);
-    if !is_event(event) || words.count() > 1 || first == "C" {
-        return None;
-    }
+    (is_event(event) && words.count() <= 1 && first != "C").then_some(())?;
     // A fraction is accepted only with a unit or for a clock event, because counts have none. `msectask-clock` (space missing) is rejected.
     let timed = !unit.is_empty() || scan::begins(event, "task-clock|cpu-clock");
     let whole = |number| numbers::parse_whole(number).map(|count| count as f64).filter(|_| unit.is_empty());
@@ -135,9 +133,7 @@ fn interval(text: &str) -> Option<(f64, &str)> {
 /// The counted part before the value: `CPU0`, `S0-D0 2`, `comm-123`.
 fn part(text: &str) -> Option<(Part, &str)> {
     let (word, after) = text.split_once(char::is_whitespace)?;
-    if !counts(after) || !word.starts_with(|c: char| c.is_alphabetic()) {
-        return None;
-    }
+    (counts(after) && word.starts_with(|c: char| c.is_alphabetic())).then_some(())?;
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     // The number of CPUs in a group.
     let size =
