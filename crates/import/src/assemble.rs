@@ -194,7 +194,7 @@ fn hypervisor(vendor: &str) -> String {
 const MOST_APART: f64 = 0.1;
 
 /// Withholds memory and cache results if a tool reports two values for the same labels, and adds a note for the first such case of each
-/// metric.
+/// metric. Of several iterations of top, withholds the first, which covers the time since boot.
 fn withhold_differing(draft: &mut Draft) {
     let of_memory = |m: &Measurement| ["memory", "numa", "load", "core_to_core"].contains(&m.metric.family());
     // `Intel MLC 3.9` and `Intel MLC 3.5` are the same tool.
@@ -211,11 +211,13 @@ fn withhold_differing(draft: &mut Draft) {
     let place = |m: &Measurement| (m.metric, format!("{:?} {:?} {:?}", m.labels, tool(m), settings(m)));
     let mut found: BTreeMap<String, Contradiction> = BTreeMap::new();
     let mut first: BTreeMap<_, &Measurement> = BTreeMap::new();
-    let mut twofold = BTreeSet::new();
-    for m in draft.measurements.iter().filter(|m| of_memory(m)) {
+    let (mut twofold, mut since_boot) = (BTreeSet::new(), BTreeSet::new());
+    let of_top = |m: &Measurement| m.origin.as_ref().is_some_and(|origin| origin.tool == "uptime and top");
+    for m in draft.measurements.iter().filter(|m| of_memory(m) || of_top(m)) {
         let known = *first.entry(place(m)).or_insert(m);
+        since_boot.extend((of_top(m) && known.origin != m.origin).then(|| format!("{:?}", known.origin)));
         let (one, other) = (known.value(), m.value());
-        if (one - other).abs() > MOST_APART * one.abs().max(other.abs()) {
+        if of_memory(m) && (one - other).abs() > MOST_APART * one.abs().max(other.abs()) {
             let says = format!(
                 "{} is {one} and later {other} {}: two runs or two machines, so both values are discarded",
                 m.metric, m.unit
@@ -226,12 +228,13 @@ fn withhold_differing(draft: &mut Draft) {
         }
     }
     draft.contradictions.extend(found.into_values());
-    let (kept, gone) =
-        std::mem::take(&mut draft.measurements).into_iter().partition(|m| !twofold.contains(&place(m)));
+    let (kept, gone) = std::mem::take(&mut draft.measurements)
+        .into_iter()
+        .partition(|m| !twofold.contains(&place(m)) && !since_boot.contains(&format!("{:?}", m.origin)));
     draft.measurements = kept;
     draft.withheld.extend(gone.into_iter().filter_map(|m: Measurement| {
-        let why = "two results with the same labels differ".to_owned();
-        Some(Withheld { what: m.metric.into(), why, origin: m.origin? })
+        let why = if of_top(&m) { "a mean since boot" } else { "two results with the same labels differ" };
+        Some(Withheld { what: m.metric.into(), why: why.to_owned(), origin: m.origin? })
     }));
 }
 

@@ -173,6 +173,37 @@ fn two_files_side_by_side_are_two_machines() {
 }
 
 #[test]
+fn of_several_iterations_of_top_the_first_is_an_average_since_boot() {
+    let iteration = |user: &str, of: &str| {
+        format!(
+            "top - 08:00:01 up 3 min,  1 user,  load average: 4.00, 1.50, 0.60\nTasks: 120 total, 5 running, 115 sleeping\n\
+             {of} {user} us,  5.0 sy,  0.0 ni, 85.0 id,  0.0 wa,  0.0 hi,  0.0 si,  0.0 st\n\n"
+        )
+    };
+    let users = |text: &str| {
+        let all = figures(&import(text));
+        all.into_iter().filter(|figure| figure.contains("state=user")).collect::<Vec<_>>()
+    };
+    assert_eq!(users(&iteration("10.0", "%Cpu(s):")), ["cpu.state state=user: 0.1"]);
+    let three = ["10.0", "97.0", "95.0"].map(|user| iteration(user, "%Cpu(s):")).concat();
+    assert_eq!(users(&three), ["cpu.state state=user: 0.97", "cpu.state state=user: 0.95"]);
+    assert_eq!(withheld(&three).len(), 8);
+    let of_cpus = ["10.0", "97.0"].map(|user| iteration(user, "%Cpu3  :")).concat();
+    assert_eq!(users(&of_cpus), ["cpu.state cpu=3 state=user: 0.97"]);
+    let french = import(
+        "top - 10:15:32 up 41 days,  3:12,  2 users,  load average: 18,32, 12,10, 8,01\n\
+         %Cpu(s): 12,5 ut, 30,1 sy,  0,0 ni, 40,2 id, 15,0 wa,  0,0 hi,  1,2 si,  1,0 st\n\
+         MiB Mem :  16384,0 total,    312,4 libr,  12123,9 util,   3450,2 tamp/cache\n\
+         MiB Éch :   2048,0 total,   1024,0 libr,   1024,0 util.   3201,6 dispo Mem\n",
+    );
+    assert!(figures(&french).contains(&"cpu.state state=steal: 0.01".to_owned()), "{:?}", figures(&french));
+    assert_eq!((french.machine.memory_bytes, french.state.swap_used_bytes), (Some(16 << 30), Some(1 << 30)));
+    let unread = "%Cpu(s): 12,5 xx, 30,1 yy\n";
+    let count = import(&(iteration("10.0", "%Cpu(s):") + unread)).import.not_understood.lines;
+    assert_eq!(count, 1, "a line in another language is listed as not read");
+}
+
+#[test]
 fn top_shows_the_states_of_all_cpus() {
     for (line, steal) in [
         ("%Cpu(s): 50.0 us,  5.0 sy,  0.0 ni,  2.0 id,  0.0 wa,  0.5 hi,  0.5 si, 42.0 st", "0.42"),

@@ -128,7 +128,7 @@ impl Listing {
                     self.bank.take("rated_mt_s", "speed", &format!("{mhz} MHz"), origin, sink);
                 }
             }
-            ("bank", "clock") => note_period(value, sink),
+            ("bank", "clock") => note_period(value, sink).unwrap_or_default(),
             ("bank", key) => {
                 if let Some([.., field, how]) = memory::rows("lshw").find(|row| row[1] == key) {
                     self.bank.take(field, how, value, origin, sink);
@@ -141,22 +141,18 @@ impl Listing {
 
 /// Notes the meaning of the clock period, which is easily mistaken for a latency. The clock itself is not
 /// used as the speed, because lshw stores hertz in 32 bits, which is too few for DDR5.
-fn note_period(value: &str, sink: &mut Sink) {
-    let Some((mhz, period)) =
-        value.split_once("MHz (").and_then(|(mhz, rest)| Some((mhz, rest.strip_suffix(')')?)))
-    else {
-        return;
-    };
-    let (mhz, period) = (mhz.trim().to_owned(), period.to_owned());
+fn note_period(value: &str, sink: &mut Sink) -> Option<()> {
+    let (mhz, rest) = value.split_once("MHz (")?;
+    let (mhz, period) = (mhz.trim().to_owned(), rest.strip_suffix(')')?.to_owned());
     let note = text!(
         "lshw-period",
         "{period} in lshw's output is one clock period at the memory's {mhz} MHz, not a latency",
         period,
         mhz
     );
-    if !sink.draft.machine.notes.contains(&note) {
-        sink.draft.machine.notes.push(note);
-    }
+    let notes = &mut sink.draft.machine.notes;
+    notes.extend((!notes.contains(&note)).then_some(note));
+    Some(())
 }
 
 #[cfg(test)]
