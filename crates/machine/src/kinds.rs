@@ -90,9 +90,7 @@ fn from_intel(root: &Root, online: &CpuList) -> Kinds {
 
 fn from_midr(root: &Root, online: &CpuList) -> Kinds {
     // x86 has no such register, and the kernel generates `/proc/cpuinfo` slowly there.
-    if root.is_live() && !cfg!(target_arch = "aarch64") {
-        return None;
-    }
+    (!root.is_live() || cfg!(target_arch = "aarch64")).then_some(())?;
     let mut midrs = midrs_in_cpuinfo(&root.text("/proc/cpuinfo").unwrap_or_default());
     midrs.retain(|cpu, _| online.contains(*cpu));
     // Some kernels print implementer and part only once for all CPUs, and then only the last CPU has an entry.
@@ -102,9 +100,7 @@ fn from_midr(root: &Root, online: &CpuList) -> Kinds {
         register(online.first()?)?;
         midrs = online.iter().filter_map(register).collect();
     }
-    if midrs.len() < online.len() {
-        return None;
-    }
+    (midrs.len() >= online.len()).then_some(())?;
     let mut distinct: Vec<(u32, u32)> = midrs.values().copied().collect();
     distinct.sort_unstable();
     distinct.dedup();
@@ -161,9 +157,7 @@ fn from_first_level(machine: &Machine, online: &CpuList) -> Kinds {
             first.entry(cpu).or_default()[slot] = (cache.bytes?, cache.ways.unwrap_or(0));
         }
     }
-    if first.len() < online.len() {
-        return None;
-    }
+    (first.len() >= online.len()).then_some(())?;
     name_by_speed(machine, online, |cpu| first.get(&cpu.id).copied())
 }
 
@@ -192,9 +186,7 @@ fn name_by_speed<C: Ord>(machine: &Machine, online: &CpuList, class: impl Fn(&Cp
     let mut speeds: Vec<(u32, u64)> = classes.values().map(|(speed, _)| *speed).collect();
     speeds.sort_unstable_by(|a, b| b.cmp(a));
     speeds.dedup();
-    if speeds.len() < 2 {
-        return None;
-    }
+    (speeds.len() >= 2).then_some(())?;
     let kind = |speed: (u32, u64)| {
         let place = speeds.iter().position(|known| *known == speed).unwrap_or_default();
         INTEL[place.min(INTEL.len() - 1)].1.to_owned()

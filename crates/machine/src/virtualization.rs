@@ -77,9 +77,7 @@ fn from_firmware(root: &Root) -> Option<&'static str> {
     const NAMES: &str = include_str!("hypervisors.txt");
     let file = |name: &str| root.text(&format!("{DMI}/{name}")).unwrap_or_default();
     let (vendor, product) = (file("sys_vendor"), file("product_name"));
-    if vendor.is_empty() && product.is_empty() {
-        return None;
-    }
+    (!vendor.is_empty() || !product.is_empty()).then_some(())?;
     // Real and virtual machines of Amazon and Microsoft have the same vendor name.
     match (vendor.as_str(), product.as_str()) {
         ("Amazon EC2", name) if name.ends_with(".metal") || name.contains(".metal-") => return Some("none"),

@@ -17,9 +17,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 
 fn find_smaller_quota(case: &Case) -> Option<Finding> {
     let (quota, allowed) = quota(case)?;
-    if quota::never_throttled(case) {
-        return None;
-    }
+    (!quota::never_throttled(case)).then_some(())?;
     let loss = modelled(1.0 - quota / f64::from(allowed))?;
     let (cpus, old) = (units::cpus(allowed), significant(quota));
     let what = if quota < 1.0 && allowed > 1 {

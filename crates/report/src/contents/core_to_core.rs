@@ -40,9 +40,7 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
     let class = |m: &Measurement| class(&cpus, dies, m);
     let pairs: BTreeSet<(u32, u32)> = chief.iter().filter_map(|m| pair(m)).collect();
     // Results from published articles are per kind of pair, so their records contain no individual pairs.
-    if (1..=FEW).contains(&pairs.len()) {
-        return None;
-    }
+    (!(1..=FEW).contains(&pairs.len())).then_some(())?;
     let table = classes(how, &chief, &beside, class);
     let heat = matrix(&cpus, how, &chief).map(|heat| Part::Heat(Box::new(heat)));
     let parts = [Part::Table(table)].into_iter().chain(heat).collect();
@@ -220,9 +218,7 @@ fn by_home(cpus: &Cpus, all: &[&Measurement]) -> BTreeMap<(u32, u32), f64> {
 /// The matrix.
 fn matrix(cpus: &Cpus, how: Option<Handover>, all: &[&Measurement]) -> Option<Heat> {
     let ids = ordered(cpus, all);
-    if ids.len() > MOST_CPUS {
-        return None;
-    }
+    (ids.len() <= MOST_CPUS).then_some(())?;
     let cells = by_home(cpus, all);
     // The margin shows nodes, or packages if there is only one node.
     let nodes: BTreeSet<u32> = ids.iter().filter_map(|id| cpus.get(id)?.node).collect();

@@ -17,9 +17,7 @@ pub(crate) fn block(record: &Record) -> Option<Block> {
     let of =
         |metric| record.measurements_of(metric).filter(|m| m.summary.n > 0).collect::<Vec<&Measurement>>();
     let (all, cycles) = (of(metrics::LOAD_LATENCY), of(metrics::LOAD_LATENCY_CYCLES));
-    if all.len() <= FEW {
-        return None;
-    }
+    (all.len() > FEW).then_some(())?;
     let mut block = Block::new("Points of the latency curve", Some(metrics::LOAD_LATENCY.name()), Vec::new());
     let places: HashSet<String> =
         all.iter().map(|m| format!("{} {}", labelled(m, Label::Cpu), labelled(m, Label::Node))).collect();
