@@ -29,13 +29,12 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         true => RULE.report_fact(Severity::Note, what),
         false => RULE.report_model(loss, what),
     };
-    let finding = finding
-        .locate_cpus(&cpus)
-        .cite(text!("no memory on nodes {nodes}"), "machine.nodes[].bytes and .cpus");
     // The nodes may have memory that the kernel was told not to use.
     let cut = machine.kernel.options.iter().find(|option| option.starts_with("mem=")).map(String::as_str);
-    let says = |option| text!("kernel command line: {option}", option);
-    let finding = finding.cite_some(cut, "machine.kernel.options", says);
+    let finding = finding
+        .locate_cpus(&cpus)
+        .cite(text!("no memory on nodes {nodes}"), "machine.nodes[].bytes and .cpus")
+        .cite_some(cut, "machine.kernel.options", |option| text!("kernel command line: {option}", option));
     Some(vec![if cut.is_some() { finding.mend_as("memoryless-nodes kernel") } else { finding }])
 }
 

@@ -81,13 +81,14 @@ pub(super) fn foot(screen: &mut Screen, record: &Record, shown_by: Option<&str>)
 /// The line that points to the rest: `linespeed show` for a saved record, otherwise the option `--all`. `shown` is the number of findings
 /// shown.
 pub(super) fn more(screen: &mut Screen, record: &Record, shown_by: Option<&str>, shown: usize) {
-    // The pointer is omitted in Markdown, because readers of a posted report do not have the record's file.
-    if !screen.is_terminal() {
-        return;
-    }
     // Omitted findings are always counted, even if there is little room.
     let hidden = record.diagnosis.findings.len() - shown;
     let counted = (hidden > 0).then(|| count_noun(hidden, "more finding"));
+    // The pointer is omitted in Markdown, because readers of a posted report do not have the record's file.
+    if !screen.is_terminal() {
+        let counted = counted.iter().filter(|_| shown > 0);
+        return counted.for_each(|more| screen.line(&[Span::quiet(format!("and {more}"))]));
+    }
     let command = match shown_by {
         Some(record) => format!("linespeed show {} --all", quote_word(record)),
         None => "--all".to_owned(),
@@ -247,6 +248,23 @@ mod tests {
         assert!(lines(&record) > LINES, "results requested by name are shown in full");
         record.ended = record::Ended::Interrupted { signal: 2 };
         assert!(lines(&record) <= LINES);
+    }
+
+    /// Readers of a posted report compare the number of findings with those listed.
+    #[test]
+    fn markdown_counts_the_findings_that_it_omits() {
+        let mut record = old_record();
+        let more = |record: &Record| {
+            let mut screen = Screen::new(&Style { markdown: true, color: false, ..Style::default() });
+            screen.begin_answer(false);
+            write(&mut screen, record, Some("."));
+            screen.finish().lines().filter(|line| line.contains(" more finding")).count()
+        };
+        record.diagnosis.findings.truncate(1);
+        assert_eq!(more(&record), 0);
+        let one = record.diagnosis.findings[0].clone();
+        record.diagnosis.findings.extend(vec![one; 8]);
+        assert_eq!(more(&record), 1);
     }
 
     #[test]
