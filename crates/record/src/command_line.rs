@@ -164,10 +164,7 @@ impl CommandLine {
         let mut first = true;
         let mut measured = false;
         for (index, part) in parts.into_iter().enumerate() {
-            let joint = match index {
-                0 => "",
-                _ => joints.get(index - 1).map_or("|", String::as_str),
-            };
+            let joint = if index == 0 { "" } else { joints.get(index - 1).map_or("|", String::as_str) };
             let piped = matches!(joint, "|" | "|&");
             // `time a | b; c` measures the pipeline.
             if measured && !piped {

@@ -104,12 +104,10 @@ impl Glossary {
         // `wake-up latency` must find `wakeup.latency`.
         let letters = |name: &str| fold(name).replace(['-', '.'], "");
         let spelled = || self.terms.iter().find(|term| letters(term.name) == letters(name));
-        by(&wanted).or_else(spelled).or_else(|| by(wanted.rsplit_once('.')?.1)).or_else(|| {
-            match self.find_ending_in(name).as_slice() {
-                [only] => Some(*only),
-                _ => None,
-            }
-        })
+        by(&wanted)
+            .or_else(spelled)
+            .or_else(|| by(wanted.rsplit_once('.')?.1))
+            .or_else(|| if let [only] = self.find_ending_in(name).as_slice() { Some(*only) } else { None })
     }
 
     /// The metrics whose names end in `.name`: `load.parallelism` for `parallelism`.

@@ -365,11 +365,7 @@ impl Machine {
     /// The lowest CPU of each core, considering only `cpus`.
     pub fn one_cpu_a_core(&self, cpus: &CpuList) -> CpuList {
         let mut seen = std::collections::BTreeSet::new();
-        cpus.iter()
-            .filter(|id| match self.cpu(*id).and_then(|cpu| cpu.core) {
-                Some(core) => seen.insert(core),
-                None => true,
-            })
-            .collect()
+        let core = |id| self.cpu(id).and_then(|cpu| cpu.core);
+        cpus.iter().filter(|id| core(*id).is_none_or(|core| seen.insert(core))).collect()
     }
 }

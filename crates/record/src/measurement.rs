@@ -94,10 +94,8 @@ impl Labels {
 
     /// Adds a label if its value is known.
     pub fn with_known(self, label: Label, value: Option<impl Into<Key>>) -> Self {
-        match value {
-            Some(value) => self.with_label(label, value),
-            None => self,
-        }
+        let Some(value) = value else { return self };
+        self.with_label(label, value)
     }
 
     /// The value of a label.
@@ -112,10 +110,7 @@ impl Labels {
 
     /// The value of a label as a word.
     pub fn word(&self, label: Label) -> Option<&str> {
-        match self.0.get(label.name()) {
-            Some(Key::Word(word)) => Some(word),
-            _ => None,
-        }
+        if let Some(Key::Word(word)) = self.get(label) { Some(word) } else { None }
     }
 
     /// The value of a label as a whole number.
@@ -138,10 +133,7 @@ impl Labels {
 
     /// The value of a label as a switch.
     pub fn switch(&self, label: Label) -> Option<bool> {
-        match self.0.get(label.name()) {
-            Some(Key::Switch(switch)) => Some(*switch),
-            _ => None,
-        }
+        if let Some(Key::Switch(switch)) = self.get(label) { Some(*switch) } else { None }
     }
 }
 
@@ -298,10 +290,8 @@ impl Measurement {
 
     /// Adds a detail if its value is known.
     pub fn with_known_detail<T: ?Sized>(self, key: DetailKey<T>, value: Option<impl Into<Value>>) -> Self {
-        match value {
-            Some(value) => self.with_detail(key, value),
-            None => self,
-        }
+        let Some(value) = value else { return self };
+        self.with_detail(key, value)
     }
 
     /// The value that represents the measurement: the median, or the mean of an additive metric ([`Self::is_mean`]),

@@ -174,10 +174,7 @@ impl Text {
 
     /// The sentences of this text.
     pub fn sentences(&self) -> &[Text] {
-        match self.0.as_ref() {
-            Source::Sequence(all) => all,
-            _ => std::slice::from_ref(self),
-        }
+        if let Source::Sequence(all) = self.0.as_ref() { all } else { std::slice::from_ref(self) }
     }
 
     /// Whether the sentence was created from this template. Records of version 0.1 have no codes: their text is

@@ -135,10 +135,7 @@ fn watch(watch: &Watch) -> String {
 
 /// Every result of a record, one per line (for a recording, every moment); unrounded numbers from the record.
 pub fn record(record: &Record) -> String {
-    match &record.watch {
-        Some(watched) => watch(watched),
-        None => records(std::slice::from_ref(record)),
-    }
+    record.watch.as_ref().map_or_else(|| records(std::slice::from_ref(record)), watch)
 }
 
 /// Every result of several records in one table, with the machine, the start of the run and the place of each result.

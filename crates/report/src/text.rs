@@ -102,10 +102,7 @@ pub(crate) fn cut_words(text: &str, columns: usize) -> String {
         let half = |c: char| c.is_ascii_digit() || ['–', '±', '(', '['].contains(&c);
         width(kept) + 2 <= columns && !kept.ends_with(half)
     };
-    match ends.rev().find(whole) {
-        Some(end) => format!("{} …", text[..end].trim_end()),
-        None => cut(text, columns),
-    }
+    ends.rev().find(whole).map_or_else(|| cut(text, columns), |end| format!("{} …", text[..end].trim_end()))
 }
 
 /// As much of the text as fits into `most` lines of `columns`. A truncated list ends after a complete item, with the number of omitted

@@ -73,17 +73,12 @@ pub(crate) fn why(answer: &JudgedClaim) -> String {
             }
         }
         Verdict::CannotTell => {
-            let named = join_most(&answer.needs, NAMED);
-            match &answer.measured_by {
-                Some(command) => format!("needs {named}: {command}"),
-                None => format!("needs {named}"),
-            }
+            let by = answer.measured_by.as_ref().map(|command| format!(": {command}")).unwrap_or_default();
+            format!("needs {}{by}", join_most(&answer.needs, NAMED))
         }
     };
-    match &answer.note {
-        Some(note) => format!("{words}; {note}"),
-        None => words,
-    }
+    let Some(note) = &answer.note else { return words };
+    format!("{words}; {note}")
 }
 
 /// The result that contradicts a claimed value.

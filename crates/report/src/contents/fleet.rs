@@ -124,13 +124,8 @@ fn table(fleet: &Fleet, most: usize) -> Table {
         scales.sort_by(f64::total_cmp);
         let scale = scales.get(scales.len() / 2).map_or(String::new(), |scale| percent(*scale));
         let slow = if class.judged { slow.to_string() } else { "—".to_owned() };
-        table.row(vec![
-            class.machines.to_string(),
-            slow,
-            name_class(class),
-            class.figures.len().to_string(),
-            scale,
-        ]);
+        let (machines, results) = (class.machines.to_string(), class.figures.len().to_string());
+        table.row(vec![machines, slow, name_class(class), results, scale]);
     }
     if fleet.classes.len() > most {
         table.note(&format!("the {most} largest of {} classes; --json lists all", fleet.classes.len()));
@@ -166,9 +161,9 @@ fn remarks(fleet: &Fleet) -> Vec<String> {
         class.varying.iter().filter_map(|fact| {
             let machine = fact.only.as_ref().filter(|name| !slow(name))?;
             let [(usual, others), (own, _)] = fact.values.as_slice() else { return None };
+            let what = &fact.what;
             Some(format!(
-                "Only on {machine}, which is not slow: {} {own} ({usual} on the other {others}).",
-                fact.what
+                "Only on {machine}, which is not slow: {what} {own} ({usual} on the other {others})."
             ))
         })
     });

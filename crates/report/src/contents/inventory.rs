@@ -167,10 +167,8 @@ fn memory_section(machine: &Machine, excerpt: bool) -> Section {
         } else {
             format!("CPUs {}", node.cpus)
         };
-        let memory = match node.bytes {
-            Some(0) => Some("no memory".to_owned()),
-            bytes => bytes.map(units::bytes),
-        };
+        let bytes = |all| if all == 0 { "no memory".to_owned() } else { units::bytes(all) };
+        let memory = node.bytes.map(bytes);
         let distances = (machine.nodes.len() > 1 && !node.distances.is_empty())
             .then(|| node.distances.iter().map(u32::to_string).collect::<Vec<_>>().join(" "))
             .map(|distances| format!("distances {distances}"));

@@ -21,11 +21,8 @@ pub(crate) fn bars(record: &Record) -> Vec<Bars> {
         let title =
             doubt.map_or(found.resource.clone(), |doubt| format!("{}: unreliable, {doubt}", found.resource));
         let digits = resource.map(|resource| digits_beside_ceiling(record, resource));
-        Bars {
-            title,
-            rows: rows(found, digits.unwrap_or((DIGITS, DIGITS)), doubt.is_some()),
-            ..Bars::default()
-        }
+        let rows = rows(found, digits.unwrap_or((DIGITS, DIGITS)), doubt.is_some());
+        Bars { title, rows, ..Bars::default() }
     };
     record.diagnosis.loss_breakdowns.iter().map(draw).collect()
 }

@@ -31,9 +31,8 @@ pub(crate) fn shares(record: &Record, most: usize) -> Table {
     takers.truncate(MOST_TAKERS);
     let heads = std::iter::once("CPU".to_owned()).chain(takers.iter().map(|taker| format!("#{taker}")));
     let mut table = Table::new("Stolen time", Some(metrics::STOLEN_SHARE.name()), heads);
-    let mut rows = side_by_side::<_, MOST_TAKERS>(all, |m| {
-        Some((labelled(m, Label::Cpu), takers.iter().position(|name| *name == taker(m))?))
-    });
+    let column = |m: &Measurement| takers.iter().position(|name| *name == taker(m));
+    let mut rows = side_by_side::<_, MOST_TAKERS>(all, |m| Some((labelled(m, Label::Cpu), column(m)?)));
     rows.retain(|(_, figures)| figures[0].is_some());
     // The results of CPUs without a row also count as shown, regardless of their cause.
     rows.iter().flat_map(|(_, figures)| figures).flatten().for_each(|m| table.tells(m));

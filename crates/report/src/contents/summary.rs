@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use record::diagnosis::{CeilingSource, Position, Resource};
 use record::import::Import;
 use record::{
-    Coverage, Ended, Label, Machine, Mark, Measurement, Metric, Record, RunMode, State, Text, metrics, units,
+    Coverage, Ended, Label, Machine, Mark, Measurement, Metric, Record, State, Text, metrics, units,
 };
 
 use super::conditions::{duration, steal_share};
@@ -143,13 +143,8 @@ fn dated(record: &Record) -> String {
 }
 
 /// The requested mode of a run (quick, normal or full); `None` if nothing was measured or the command has no such option.
-fn mode(record: &Record) -> Option<&'static str> {
-    let mode = record.mode.filter(|_| !record.measurements.is_empty())?;
-    Some(match mode {
-        RunMode::Quick => "quick run",
-        RunMode::Normal => "normal run",
-        RunMode::Full => "full run",
-    })
+fn mode(record: &Record) -> Option<String> {
+    record.mode.filter(|_| !record.measurements.is_empty()).map(|mode| format!("{mode} run"))
 }
 
 /// The time of the record, the version of linespeed, and how the run ended.
@@ -166,7 +161,7 @@ pub(crate) fn run(record: &Record) -> String {
     };
     listed([
         Some(dated(record)),
-        mode(record).map(str::to_owned),
+        mode(record),
         record.seconds.map(|seconds| format!("took {}", duration(seconds))),
         ended,
     ])

@@ -355,11 +355,8 @@ fn who(watch: &Watch) -> Table {
             ]);
         }
     } else {
-        table = Table::new(
-            "Threads with the most CPU time",
-            None,
-            ["#TID", "name", "#CPU %", "#runnable %", "#blocked %"],
-        );
+        let heads = ["#TID", "name", "#CPU %", "#runnable %", "#blocked %"];
+        table = Table::new("Threads with the most CPU time", None, heads);
         for one in table.first(watch.threads.iter().collect(), MOST_SHOWN) {
             let shares = [one.cpu, one.runnable, one.blocked].map(share);
             table.row([vec![one.tid.to_string(), cut(&one.name, NAME)], shares.to_vec()].concat());

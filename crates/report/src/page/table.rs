@@ -67,8 +67,5 @@ fn weight(weight: Weight, set_off: &str) -> Option<&str> {
 }
 
 fn class(figures: bool, cell: &str) -> Option<&'static str> {
-    match figures {
-        true => Some("n"),
-        false => (cell.chars().nth(LONG).is_some()).then_some("long"),
-    }
+    if figures { Some("n") } else { cell.chars().nth(LONG).is_some().then_some("long") }
 }

@@ -36,7 +36,7 @@ pub(super) fn answer(screen: &mut Screen, c: &Comparison) {
     screen.blank();
     for note in &c.notes {
         match c.notes.len() {
-            1 => screen.paragraph(&[], Tone::Plain, note),
+            1 => screen.say(note),
             _ => screen.hanging("- ", "  ", note),
         }
     }

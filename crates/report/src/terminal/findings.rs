@@ -59,12 +59,8 @@ fn write_one(screen: &mut Screen, finding: &Finding, number: usize, shown_by: Op
         Some((set, of)) => {
             let to = set.value.as_ref().map(|value| format!(" to {value}")).unwrap_or_default();
             let command = finding::fix_command(number, set, Some(of));
-            let sets = format!("sets {}{to}", set.knob.name());
-            vec![
-                format!("{command} # {sets}, measures before and after"),
-                format!("{command} # {sets}"),
-                command,
-            ]
+            let explained = format!("{command} # sets {}{to}", set.knob.name());
+            vec![format!("{explained}, measures before and after"), explained, command]
         }
         None => finding.remedy.iter().find_map(|remedy| remedy.command.clone()).into_iter().collect(),
     };

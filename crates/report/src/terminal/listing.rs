@@ -72,11 +72,7 @@ pub fn references(screen: &mut Screen, machines: &[(&str, &str, Option<&str>)], 
     screen.blank();
     let apart = machines.len() - shown().count();
     if apart > 0 {
-        screen.paragraph(
-            &[],
-            Tone::Plain,
-            format!("More: --all ({apart} not comparable with a default run)"),
-        );
+        screen.say(format!("More: --all ({apart} not comparable with a default run)"));
     }
     screen.paragraph(
         &[],
@@ -150,10 +146,7 @@ fn what_it_is_of(entry: &Entry) -> String {
     let name = |word: &str| word.rsplit('/').find(|name| !name.is_empty()).unwrap_or(word).to_owned();
     let short = |word: &String| quote_word(&if is_path(word) { name(word) } else { word.clone() });
     let words: Vec<String> = entry.command.iter().skip(1).map(short).collect();
-    match words.join(" ") {
-        words if words.is_empty() && entry.is_whole() => "everything".to_owned(),
-        words => words,
-    }
+    if words.is_empty() && entry.is_whole() { "everything".to_owned() } else { words.join(" ") }
 }
 
 #[cfg(test)]

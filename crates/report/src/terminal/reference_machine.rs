@@ -36,12 +36,9 @@ pub fn reference(screen: &mut Screen, record: &Record, answers: &[JudgedClaim], 
         let tone = if one.verdict == Verdict::DoesNotHold { Tone::Warning } else { Tone::Plain };
         let id = Span::plain(format!("  {}  ", pad_right(&one.id, 3)));
         let verdict = Span::new(tone, pad_right(claims::verdict(one), 15));
-        let words = match claims::figures(one) {
-            Some(figures) => format!("{}: {figures}", one.says),
-            None => one.says.clone(),
-        };
+        let figures = claims::figures(one).map(|figures| format!(": {figures}")).unwrap_or_default();
         let before = screen.lines();
-        screen.paragraph(&[id, verdict], Tone::Plain, words);
+        screen.paragraph(&[id, verdict], Tone::Plain, format!("{}{figures}", one.says));
         if screen.lines() > end {
             screen.keep(before);
             break;

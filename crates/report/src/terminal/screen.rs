@@ -69,10 +69,7 @@ impl Screen {
 
     /// Number of lines left for the answer if `below` lines follow it; documents have no limit.
     pub fn left(&self, below: usize) -> usize {
-        match self.is_terminal() {
-            true => LINES.saturating_sub(self.lines() - self.top + below),
-            false => usize::MAX,
-        }
+        if self.is_terminal() { LINES.saturating_sub(self.lines() - self.top + below) } else { usize::MAX }
     }
 
     /// Writes the command that shows the rest, unless the rest is shown above.

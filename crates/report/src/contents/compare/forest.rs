@@ -90,18 +90,13 @@ pub(crate) fn forest(c: &Comparison) -> Bars {
                 format!(", 95 % interval {}", range(&times(low), &times(high)))
             });
             let says = format!("{}: {}{mark} as fast{between}", label(c, other), times(ratio));
-            if let Some((low, high)) = interval {
-                bar.pieces.push(Piece {
-                    form: Form::Line,
-                    unreliable,
-                    ..Piece::new(at(low), at(high), fill, says.clone())
-                });
-            }
-            bar.pieces.push(Piece {
-                form: Form::Dot,
+            let piece = |form, low, high| Piece {
+                form,
                 unreliable,
-                ..Piece::new(at(ratio), at(ratio), fill, says)
-            });
+                ..Piece::new(at(low), at(high), fill, says.clone())
+            };
+            bar.pieces.extend(interval.map(|(low, high)| piece(Form::Line, low, high)));
+            bar.pieces.push(piece(Form::Dot, ratio, ratio));
             figures.push((times(ratio), mark));
         }
         // A single result needs no mark here, because the renderer adds the mark of its bar.

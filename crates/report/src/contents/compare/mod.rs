@@ -48,10 +48,7 @@ pub(crate) fn name(c: &Comparison, index: usize) -> &str {
 
 /// The column heading of a subject: its name, or a letter if names are too long.
 pub(crate) fn label(c: &Comparison, index: usize) -> String {
-    match letter(c, index) {
-        Some(letter) => letter.to_string(),
-        None => name(c, index).to_owned(),
-    }
+    letter(c, index).map_or_else(|| name(c, index).to_owned(), |letter| letter.to_string())
 }
 
 /// The letter of a subject; `None` if all names are short enough, or if there are too many subjects.
