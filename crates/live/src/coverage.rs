@@ -35,10 +35,8 @@ pub(crate) fn of(root: &Root, found: &Found) -> Vec<Coverage> {
     let mut all: Vec<Coverage> =
         found.look.shown().map(|(what, seen)| unless(what, seen, not_shown())).collect();
     let pressure = unless("pressure", found.look.shows_pressure(), not_shown());
-    all.push(match pressure.reason {
-        Some(_) => pressure.with_remedy("boot with psi=1 (CONFIG_PSI)"),
-        None => pressure,
-    });
+    let without = pressure.reason.is_some();
+    all.push(if without { pressure.with_remedy("boot with psi=1 (CONFIG_PSI)") } else { pressure });
     all.push(processes(root));
     let no_delay = text!(
         "live-no-schedstat",

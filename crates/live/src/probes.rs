@@ -35,21 +35,17 @@ impl Probes {
     /// process cannot flush cache lines or if there is no free memory.
     pub(crate) fn new(nodes: &[Node], allowed: &CpuList) -> Self {
         let own = |node: &Node| node.cpus.iter().filter(|cpu| allowed.contains(*cpu)).collect::<CpuList>();
+        let of = |node, cpus, probe| OfNode { node, cpus, probe, readings: Vec::new() };
         let probed = nodes.iter().filter(|node| node.allowed && !own(node).is_empty()).take(MOST_NODES);
         let several = nodes.len() > 1;
         let probes = probed.filter_map(|node| {
             let probe = MemoryProbe::new(several.then_some(node.id)).ok()??;
-            Some(OfNode { node: node.id, cpus: own(node), probe, readings: Vec::new() })
+            Some(of(node.id, own(node), probe))
         });
         let mut nodes: Vec<OfNode> = probes.collect();
         if nodes.is_empty() && !several {
             let probe = MemoryProbe::new(None).ok().flatten();
-            nodes.extend(probe.map(|probe| OfNode {
-                node: 0,
-                cpus: CpuList::default(),
-                probe,
-                readings: Vec::new(),
-            }));
+            nodes.extend(probe.map(|probe| of(0, CpuList::default(), probe)));
         }
         Self { nodes, ..Self::default() }
     }
@@ -90,11 +86,8 @@ impl Probes {
             (!all.is_empty()).then(|| Summary::from_samples(&all))
         };
         let median = |all: &mut Vec<f64>| summary(all).map(|all| all.median);
-        let mut probe = Probe {
-            clock_hz: median(&mut self.clocks),
-            late_us: median(&mut self.late_us),
-            ..Probe::default()
-        };
+        let (clock_hz, late_us) = (median(&mut self.clocks), median(&mut self.late_us));
+        let mut probe = Probe { clock_hz, late_us, ..Probe::default() };
         for one in &mut self.nodes {
             let Some(latency) = summary(&mut one.readings) else { continue };
             probe.latency_ns.insert(one.node, latency.median);

@@ -259,10 +259,8 @@ fn behind_links(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
     // The kernel follows at most 40 links.
     for _ in 0..40 {
-        match std::fs::read_link(&path) {
-            Ok(target) => path = folder_of(&path).join(target),
-            Err(_) => break,
-        }
+        let Ok(target) = std::fs::read_link(&path) else { break };
+        path = folder_of(&path).join(target);
     }
     path
 }

@@ -59,26 +59,19 @@ impl From<Refusal> for RestoreOutcome {
     }
 }
 
+type Result<T, E = Error> = std::result::Result<T, E>;
+
 /// Writes all changes of a plan in order, and returns their outcomes in the same order.
-pub fn apply(
-    files: &dyn Files,
-    journal: &mut Journal,
-    changes: &[Change],
-) -> Result<Vec<WriteOutcome>, Error> {
+pub fn apply(files: &dyn Files, journal: &mut Journal, changes: &[Change]) -> Result<Vec<WriteOutcome>> {
     let mut all = Vec::with_capacity(changes.len());
     for (at, change) in changes.iter().enumerate() {
-        all.push(write_change(files, journal, at, change)?);
+        all.push(write_one(files, journal, at, change)?);
     }
     journal.note(&Step::Applied)?;
     Ok(all)
 }
 
-fn write_change(
-    files: &dyn Files,
-    journal: &mut Journal,
-    at: usize,
-    change: &Change,
-) -> Result<WriteOutcome, Error> {
+fn write_one(files: &dyn Files, journal: &mut Journal, at: usize, change: &Change) -> Result<WriteOutcome> {
     match change.read_current(files) {
         Err(refusal) => return Ok(refusal.into()),
         Ok(now) if change.syntax.are_equal(&now, &change.new) => {
@@ -129,7 +122,7 @@ pub fn restore(
     files: &dyn Files,
     journal: &mut Journal,
     contents: &JournalContents,
-) -> Result<Vec<RestoreOutcome>, Error> {
+) -> Result<Vec<RestoreOutcome>> {
     let changes = &contents.header.changes;
     let mut all = vec![RestoreOutcome::WasBack; changes.len()];
     let states = states(contents);
@@ -197,7 +190,7 @@ fn restore_change(
     at: usize,
     change: &Change,
     state: &State,
-) -> Result<RestoreOutcome, Error> {
+) -> Result<RestoreOutcome> {
     let now = match change.read_current(files) {
         Ok(now) => now,
         Err(refusal) => return Ok(refusal.into()),
@@ -220,7 +213,7 @@ fn write_old_value(
     journal: &mut Journal,
     at: usize,
     change: &Change,
-) -> Result<RestoreOutcome, Error> {
+) -> Result<RestoreOutcome> {
     // A full disk must not prevent restoring. The step need not be recorded, because the journal's header contains the
     // original values.
     let _ = journal.note(&Step::PuttingBack(at));

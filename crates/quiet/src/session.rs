@@ -71,28 +71,27 @@ pub(crate) fn add_watched(files: &dyn Files, mut changes: Vec<Change>) -> Vec<Ch
     changes
 }
 
+/// Values that were restored, each with the outcome.
+pub type Restored = Vec<(Change, RestoreOutcome)>;
+
 /// Restores the values in a journal, and removes the journal once all our values are reverted. Returns the outcome of
 /// each value.
-pub fn restore(files: &dyn Files, folder: &Path) -> Result<Vec<(Change, RestoreOutcome)>, Error> {
+pub fn restore(files: &dyn Files, folder: &Path) -> Result<Restored, Error> {
     let resumed = Journal::resume(folder)?;
     let Some((journal, contents)) = resumed else { return Ok(Vec::new()) };
     put_back(files, journal, contents)
 }
 
-fn put_back(
-    files: &dyn Files,
-    mut journal: Journal,
-    contents: JournalContents,
-) -> Result<Vec<(Change, RestoreOutcome)>, Error> {
+fn put_back(files: &dyn Files, mut journal: Journal, contents: JournalContents) -> Result<Restored, Error> {
     // Compound changes are undone first: reserved CPUs must be returned before offline CPUs are brought online again.
     let undo = |compound: &CompoundChange| {
         let refused = |error: CompoundError| RestoreOutcome::Refused(error.to_string());
         (compound.as_change(), compound.undo().map_or_else(refused, |()| RestoreOutcome::Back))
     };
-    let undone: Vec<(Change, RestoreOutcome)> = contents.compound_changes().map(undo).collect();
+    let undone: Restored = contents.compound_changes().map(undo).collect();
     let restored = apply::restore(files, &mut journal, &contents)?;
     let values = contents.header.changes.into_iter().zip(restored);
-    let restored: Vec<(Change, RestoreOutcome)> = values.chain(undone).collect();
+    let restored: Restored = values.chain(undone).collect();
     // Values that could not be written remain in the journal for the next attempt.
     if !restored.iter().any(|(_, restored)| restored.is_refused()) {
         journal.end()?;
@@ -108,11 +107,7 @@ pub fn forget(folder: &Path) -> Result<(), Error> {
 
 /// Restores all values that were set by this process or by the process that started this guardian. If the journal on
 /// disk was replaced with an untrusted file, the open file and the text in memory are used instead.
-fn restore_own(
-    files: &dyn Files,
-    folder: &Path,
-    journal: Journal,
-) -> Result<Vec<(Change, RestoreOutcome)>, Error> {
+fn restore_own(files: &dyn Files, folder: &Path, journal: Journal) -> Result<Restored, Error> {
     let _ = journal.rewrite_if_missing();
     match restore(files, folder) {
         Err(Error::Journal(error)) => {
@@ -220,7 +215,7 @@ impl Session {
     }
 
     /// Restores everything; returns the outcome of each value.
-    pub fn end(self, files: &dyn Files) -> Result<Vec<(Change, RestoreOutcome)>, Error> {
+    pub fn end(self, files: &dyn Files) -> Result<Restored, Error> {
         drop(self.spare);
         let restored = restore_own(files, &self.folder, self.journal);
         match self.guardian {

@@ -148,10 +148,7 @@ impl TunedSession {
         plan: &TuningPlan,
     ) -> Result<(), Error> {
         let (mut session, written) = Session::start(tree, lock, request, plan.changes.clone())?;
-        match session.guardian() {
-            Some(pid) => os::child::register_own(pid),
-            None => caller.tell(Event::NoGuardian),
-        }
+        session.guardian().map_or_else(|| caller.tell(Event::NoGuardian), os::child::register_own);
         self.outcomes.extend(group_values(&plan.changes, &written));
         for (name, compound) in &plan.compound_changes {
             let (notes, why_not) = match session.apply_compound(compound) {

@@ -153,10 +153,7 @@ fn plan_comparisons(request: ProofRequest, command: ProvenCommand) -> Result<Com
         let own = process::read_attributes();
         let nice = lowest_nice_value(&own);
         if own.lowest_nice < own.nice {
-            let how = match &bound {
-                Some(cpus) => format!("on CPU {cpus}"),
-                None => "as it is".to_owned(),
-            };
+            let how = bound.as_ref().map_or("as it is".to_owned(), |cpus| format!("on CPU {cpus}"));
             let name = text!("{how}, then with nice {nice}", nice = nice.to_string());
             let with = Setting { setting: Some(ProcessSetting::Nice(nice)), ..at() };
             all.push(Comparison::new(name, at(), with));

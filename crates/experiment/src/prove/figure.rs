@@ -112,10 +112,7 @@ impl Figure {
 
     /// The unit of a difference, if the formatted difference does not include it.
     fn points(&self) -> &'static str {
-        match (self.scale, self.unit) {
-            (Scale::Difference { .. }, Unit::Share) => " points",
-            _ => "",
-        }
+        if let (Scale::Difference { .. }, Unit::Share) = (self.scale, self.unit) { " points" } else { "" }
     }
 
     /// Formats the noise floor, which is the difference between two measurements of the same state.
@@ -137,10 +134,7 @@ impl Figure {
                 let less = *share >= 0.0;
                 let (low, high) = if less { (*low, *high) } else { (-high, -low) };
                 let (by, low, high) = (amount(share.abs()), self.amount(low), self.amount(high));
-                match less {
-                    true => text!("{by} less ({low} to {high})"),
-                    false => text!("{by} more ({low} to {high})"),
-                }
+                if less { text!("{by} less ({low} to {high})") } else { text!("{by} more ({low} to {high})") }
             }
             Verdict::NotResolved { smaller_than } if *smaller_than > 0.0 => {
                 text!("no effect (< {bound})", bound = amount(self.bound(*smaller_than)))

@@ -35,11 +35,8 @@ pub(super) fn make_measurements(job: &Job, step: &Step, taken: &StepRuns) -> Vec
             all.push(Measurement::new(metrics::WORKLOAD_TIME, place.clone(), times));
         }
         if !ipc.is_empty() {
-            all.push(Measurement::new(
-                metrics::CORE_IPC,
-                place.with_label(Label::Source, "pmu"),
-                ipc.clone(),
-            ));
+            let place = place.with_label(Label::Source, "pmu");
+            all.push(Measurement::new(metrics::CORE_IPC, place, ipc.clone()));
         }
     }
     all
@@ -90,10 +87,8 @@ fn doubt_spread(measurement: &Measurement) -> Option<Doubt> {
     let marked = |mark: &Mark| measurement.marks.iter().any(|marked| marked.mark == *mark);
     let cause = CAUSES.into_iter().find(|(mark, _)| marked(mark)).map(|(_, cause)| Text::from(cause));
     let extent = text!("runs differ by {spread} (use -r for more runs)", spread = Value::Share(spread));
-    Some(match cause {
-        Some(cause) => Doubt::too_noisy_for(extent, vec![cause]),
-        None => Doubt::too_noisy(extent),
-    })
+    let Some(cause) = cause else { return Some(Doubt::too_noisy(extent)) };
+    Some(Doubt::too_noisy_for(extent, vec![cause]))
 }
 
 /// The throughput of all siblings of the first core divided by that of a single sibling, round by round.

@@ -167,10 +167,8 @@ impl Device {
         let reported =
             self.raw(&request.bytes(), request.answer_bytes()).map_err(|error| explained(&error))?;
         Answer::read(&reported, request.passes).ok_or_else(|| {
-            Unavailable::new(text!(
-                "the kernel module returned an invalid answer of {bytes} bytes",
-                bytes = reported.len()
-            ))
+            let bytes = reported.len();
+            Unavailable::new(text!("the kernel module returned an invalid answer of {bytes} bytes"))
         })
     }
 

@@ -92,10 +92,7 @@ pub(super) const WAYS: &[ExitWay] = &[ExitWay::Store];
 
 /// The machine type to request: 40 address bits, or the supported maximum if that is lower.
 pub(super) fn kind(device: &Device) -> u64 {
-    match device.kvm.get_host_ipa_limit() {
-        bits @ 32..40 => bits as u64,
-        _ => 0,
-    }
+    if let bits @ 32..40 = device.kvm.get_host_ipa_limit() { bits as u64 } else { 0 }
 }
 
 /// On this architecture, there is nothing to do before the vCPU is created.
@@ -107,10 +104,8 @@ pub(super) fn before_cpu(_: &VmFd) -> Result<(), Unavailable> {
 pub(super) fn after_cpu(_: &Device, machine: &VmFd, cpu: &VcpuFd) -> Result<(), Unavailable> {
     let mut target = kvm_vcpu_init::default();
     machine.get_preferred_target(&mut target).and_then(|()| cpu.vcpu_init(&target)).map_err(|error| {
-        Unavailable::new(text!(
-            "KVM cannot create a vCPU of this type: {error}",
-            error = io::Error::from(error)
-        ))
+        let error = io::Error::from(error);
+        Unavailable::new(text!("KVM cannot create a vCPU of this type: {error}"))
     })?;
     let features = get(cpu, ID_AA64MMFR0_EL1)
         .map_err(|error| Unavailable::new(text!("KVM does not report the guest's page sizes: {error}")))?;

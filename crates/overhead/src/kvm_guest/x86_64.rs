@@ -86,10 +86,8 @@ pub(super) fn before_cpu(machine: &VmFd) -> Result<(), Unavailable> {
 pub(super) fn after_cpu(device: &Device, _: &VmFd, cpu: &VcpuFd) -> Result<(), Unavailable> {
     let supported = device.kvm.get_supported_cpuid(KVM_MAX_CPUID_ENTRIES);
     supported.and_then(|cpuid| cpu.set_cpuid2(&cpuid)).map_err(|error| {
-        Unavailable::new(text!(
-            "cannot set up the vCPU's CPUID in KVM: {error}",
-            error = io::Error::from(error)
-        ))
+        let error = io::Error::from(error);
+        Unavailable::new(text!("cannot set up the vCPU's CPUID in KVM: {error}"))
     })
 }
 

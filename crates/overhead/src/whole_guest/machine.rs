@@ -163,10 +163,8 @@ impl Machine {
     fn over(&mut self, what: Text) -> Unavailable {
         self.end();
         let last = [&mut self.complaint, &mut self.console].into_iter().find_map(last_line);
-        Unavailable::new(match last {
-            Some(line) => text!("{what} (last output: {line})"),
-            None => what,
-        })
+        let Some(line) = last else { return what.into() };
+        text!("{what} (last output: {line})").into()
     }
 
     fn end(&mut self) {
@@ -241,16 +239,12 @@ fn last_line(file: &mut File) -> Option<String> {
 /// A thread was not found or cannot be pinned.
 pub(super) fn bind_cpu_threads(pid: u32, cpus: &[u32]) -> Result<(), Unavailable> {
     let threads = find_cpu_threads(Path::new(&format!("/proc/{pid}/task")));
-    for (number, cpu) in (0..).zip(cpus) {
+    for (number, cpu) in (0..).zip(cpus.iter().copied()) {
         let Some((_, thread)) = threads.iter().find(|(of, _)| *of == number) else {
             return Err(text!("no QEMU thread found for vCPU {number}", number = number).into());
         };
-        pin::bind_thread(*thread, &[*cpu].into_iter().collect()).map_err(|error| {
-            Unavailable::new(text!(
-                "cannot pin vCPU {number} to CPU {cpu}: {error}",
-                number = number,
-                cpu = *cpu
-            ))
+        pin::bind_thread(*thread, &[cpu].into_iter().collect()).map_err(|error| {
+            Unavailable::new(text!("cannot pin vCPU {number} to CPU {cpu}: {error}", number = number))
         })?;
     }
     Ok(())

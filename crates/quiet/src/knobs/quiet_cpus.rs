@@ -9,9 +9,8 @@ use crate::value_syntax::{ValueSyntax, name_cpus};
 pub(super) fn inspect_affinity(_: &Knob, context: &KnobContext) -> Seen {
     let quiet = &context.quiet;
     if quiet.is_empty() {
-        return Ok(Some(
-            Inspection::steady("on all CPUs").note(text!("--cpus LIST pins a command to those CPUs")),
-        ));
+        let note = text!("--cpus LIST pins a command to those CPUs");
+        return Ok(Some(Inspection::steady("on all CPUs").note(note)));
     }
     let bound = context.own.as_ref().map(|own| &own.affinity).filter(|cpus| !cpus.is_empty());
     Ok(Some(match bound.filter(|cpus| cpus.is_subset(quiet)) {
@@ -68,9 +67,8 @@ const WORKQUEUE_CPUS: &str = "/sys/devices/virtual/workqueue/cpumask";
 pub(super) fn inspect_workqueues(knob: &Knob, context: &KnobContext) -> Seen {
     if context.quiet.is_empty() {
         context.files.read(WORKQUEUE_CPUS)?;
-        return Ok(Some(
-            Inspection::steady("on all CPUs").note(text!("--cpus LIST moves this work to the other CPUs")),
-        ));
+        let note = text!("--cpus LIST moves this work to the other CPUs");
+        return Ok(Some(Inspection::steady("on all CPUs").note(note)));
     }
     let rest = context.rest();
     let elsewhere = format!("on {}", name_cpus(&rest));
