@@ -255,11 +255,8 @@ fn less(asked: Mode, error: &io::Error) -> Vec<Mode> {
     if !denied && !is(error, &[libc::EINVAL, libc::EOPNOTSUPP]) {
         return Vec::new();
     }
-    let modes = [false, true].map(|exclude_guest| Mode {
-        user_only: denied || asked.user_only,
-        exclude_guest,
-        ..asked
-    });
+    let user_only = denied || asked.user_only;
+    let modes = [false, true].map(|exclude_guest| Mode { user_only, exclude_guest, ..asked });
     modes.into_iter().filter(|mode| *mode != asked).collect()
 }
 

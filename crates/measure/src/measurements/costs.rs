@@ -360,8 +360,6 @@ fn mutex_handover(context: &mut Context, cpu: u32, to: u32, sampling: Sampling) 
     let samples = sample_beside((cpu, to), sampling, partner, trip, || hand_over(&turn, OVER));
     let place = cpu_place(cpu).with_label(Label::ToCpu, to);
     let one = |s: &Watched| s.ns / f64::from(HANDOVERS) / 2.0;
-    push_switches(
-        context,
-        measurement(metrics::COST_MUTEX_HANDOVER, place, &samples.unwrap_or_default(), one),
-    );
+    let samples = samples.unwrap_or_default();
+    push_switches(context, measurement(metrics::COST_MUTEX_HANDOVER, place, &samples, one));
 }

@@ -32,7 +32,7 @@ pub(crate) const POWER: Measure = Measure {
     metrics: &[metrics::POWER_PACKAGE],
     obstacle: |_, _, _| Meter::find(&Root::live()).err().map(|why| why.into_impossible(NAME)),
     budget: |machine, _, depth| {
-        let (rounds, each) = Meter::find(&Root::live()).map_or((0, 0.0), |meter| meter.rounds());
+        let (_, rounds, each) = Meter::find(&Root::live()).map_or(("", 0, 0.0), |meter| meter.terms());
         let seconds = rounds as f64 * each * (WORK.len() + 1) as f64;
         match depth.pick_named(0.0, 0.5, 1.0, 1.0) * seconds {
             0.0 => Budget::NONE,
@@ -74,20 +74,13 @@ impl Meter {
         }
     }
 
-    /// The number of rounds, and the seconds per reading. Each round covers the idle machine and all kinds of work. RAPL updates every
+    /// The scope of a reading, the number of rounds, and the seconds per reading. Each round covers the idle machine and all kinds of work. RAPL updates every
     /// millisecond, and six readings suffice for a 95 % CI. A power meter shows an average over time, so each reading includes a second for
     /// the meter to settle.
-    fn rounds(&self) -> (usize, f64) {
+    fn terms(&self) -> (&'static str, usize, f64) {
         match self {
-            Meter::Packages(_) => (6, 0.1),
-            Meter::Machine(_) => (1, 3.0),
-        }
-    }
-
-    fn scope(&self) -> &'static str {
-        match self {
-            Meter::Packages(_) => "packages",
-            Meter::Machine(_) => "machine",
+            Meter::Packages(_) => ("packages", 6, 0.1),
+            Meter::Machine(_) => ("machine", 1, 3.0),
         }
     }
 
@@ -125,7 +118,7 @@ fn run(context: &mut Context, root: &Root) -> Result<(), Halt> {
             pools.push(pool.map_err(|why| why.reason)?);
         }
     }
-    let rounds = meter.rounds().0;
+    let (scope, rounds, _) = meter.terms();
     let readings = rounds * (pools.len() + 1);
     let seconds = context.seconds_left() / readings as f64;
     let mut watts: Vec<Vec<f64>> = vec![Vec::new(); pools.len() + 1];
@@ -145,7 +138,7 @@ fn run(context: &mut Context, root: &Root) -> Result<(), Halt> {
     let names: Vec<&str> = pools.iter().map(|pool| pool.workload.name()).chain([IDLE]).collect();
     drop(pools);
     for (name, samples) in names.into_iter().zip(watts).filter(|(_, samples)| !samples.is_empty()) {
-        let labels = Labels::new().with_label(Label::Workload, name).with_label(Label::Scope, meter.scope());
+        let labels = Labels::new().with_label(Label::Workload, name).with_label(Label::Scope, scope);
         let m = Measurement::new(metrics::POWER_PACKAGE, labels, samples)
             .with_detail(detail::THREADS, cpus.len() as u64);
         context.push(judged(m, TARGET));

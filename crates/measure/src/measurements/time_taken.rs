@@ -284,11 +284,8 @@ impl Seen {
             (ns / watched).min(1.0)
         };
         let taken_by = |cause| self.is_attributed().then(|| taken(Some(cause)));
-        (watched > 0.0).then(|| Shares {
-            all: taken(None),
-            os: taken_by(Cause::Os),
-            below: taken_by(Cause::Below),
-        })
+        let [os, below] = [Cause::Os, Cause::Below].map(taken_by);
+        (watched > 0.0).then(|| Shares { all: taken(None), os, below })
     }
 }
 

@@ -316,13 +316,8 @@ fn run_cycles(
         let waited = ready.grown().map(|ns| ns as f64);
         if seen.longest.takes(now - next) {
             let woken = Some(if setting.is_fifo() { "fifo" } else { "other" });
-            seen.longest.add(Held {
-                cpu: member.cpu,
-                woken,
-                from: next,
-                to: now,
-                counted: late_takers(late, waited),
-            });
+            let counted = late_takers(late, waited);
+            seen.longest.add(Held { cpu: member.cpu, woken, from: next, to: now, counted });
         }
         if member.has_moved() {
             seen.moved += 1;

@@ -152,18 +152,13 @@ fn run_alone(means: Means, group: &Group, parts: &[Part], stream: &Stream) -> io
         };
         std::thread::sleep(member.start.saturating_duration_since(Instant::now()));
         let (log, share) = time_on_cpu(|| walk(group, parts, stream, seconds, member));
-        let had = match means {
-            Means::Priority => true,
-            Means::Weight => share.is_some_and(|share| share >= ALONE),
-        };
+        let had = matches!(means, Means::Priority) || share.is_some_and(|share| share >= ALONE);
         Ok(had.then_some(log))
     });
     let mut all = Vec::with_capacity(logs.len());
     for log in logs {
-        match log.transpose()?.flatten() {
-            Some(log) => all.push(log),
-            None => return Ok(None),
-        }
+        let Some(log) = log.transpose()?.flatten() else { return Ok(None) };
+        all.push(log);
     }
     Ok(mean_rate(&common_interval::rates(&all, SLICES)))
 }
