@@ -847,7 +847,7 @@ class Layer:
     doubt_code: Optional[str] = None
     #: Whether interrupts were `on` or `off`, if known.
     interrupts: Optional[str] = None
-    #: 95 % interval of the median pass time, if there are enough samples.
+    #: 95 % CI of the median pass time, if there are enough samples.
     interval: Optional[Tuple[float, float]] = None
     #: The interval of `over`, from the slices that both layers ran alternately; the confidence level is 95 % for all
     #: steps together.
@@ -1356,7 +1356,7 @@ class Probe:
     clock_hz: Optional[float] = None
     #: The median delay of the probe's timer, µs.
     late_us: Optional[float] = None
-    #: The 95 % interval of that median; absent if there are fewer than 6 readings.
+    #: The 95 % CI of that median; absent if there are fewer than 6 readings.
     latency_interval_ns: Mapping[str, Tuple[float, float]] = field(default_factory=dict)
     #: Latency of loads from memory by node, ns: the median of the readings.
     latency_ns: Mapping[str, float] = field(default_factory=dict)
@@ -1538,7 +1538,7 @@ class Rung:
     measured: bool
     #: The loss, in the breakdown's unit.
     takes: float
-    #: 95 % interval of the loss, if known.
+    #: 95 % CI of the loss, if known.
     interval: Optional[Tuple[float, float]] = None
     #: The rule of the finding for this cause, if there is one.
     rule: Optional[str] = None
@@ -1754,7 +1754,7 @@ class ShapeState:
 
 @dataclass(frozen=True)
 class Share:
-    """The number of samples of one kind, their share, and the 95 % interval of the share of time (Wilson, 1927). The
+    """The number of samples of one kind, their share, and the 95 % CI of the share of time (Wilson, 1927). The
     interval has a width above zero even if the count is zero."""
 
     #: Number of samples.
@@ -1926,7 +1926,7 @@ class Step:
 class Summary:
     """The summary of the samples of one measurement."""
 
-    #: 95 % interval of the median by order statistics; absent for fewer than 6 samples.
+    #: 95 % CI of the median by order statistics; absent for fewer than 6 samples.
     interval: Optional[Tuple[float, float]] = None
     #: Median absolute deviation × 1.4826.
     mad: float = 0.0
@@ -2126,7 +2126,7 @@ class Verdict:
 
     #: The form of this object: costs, not-resolved, too-noisy, not-measurable.
     verdict: Literal["costs", "not-resolved", "too-noisy", "not-measurable"]
-    #: 95 % interval of the share.
+    #: 95 % CI of the share.
     interval: Optional[Tuple[float, float]] = None
     #: Share lost (0.1 is 10 %).
     share: Optional[float] = None

@@ -11,7 +11,7 @@ use record::{Machine, Text, Verdict, text};
 pub(crate) struct Cell {
     /// The median.
     pub value: f64,
-    /// The 95 % interval of the median, or the range of the samples.
+    /// The 95 % CI of the median, or the range of the samples.
     pub between: (f64, f64),
     /// Whether the cell is reliable, that is, has no doubt.
     pub sure: bool,

@@ -13,7 +13,7 @@ use record::{Better, CpuList, Label, Machine, Measurement, Metric, Record, Remed
 /// chains that measure the clock.
 pub(crate) const RESOLUTION: f64 = record::difference::WORTH_TELLING;
 
-/// The 95 % interval of the median if there is one, otherwise the full range of the samples.
+/// The 95 % CI of the median if there is one, otherwise the full range of the samples.
 pub(crate) fn spread(summary: &Summary) -> (f64, f64) {
     summary.interval.unwrap_or((summary.min, summary.max))
 }

@@ -37,7 +37,7 @@ pub struct Passport {
     /// This machine's clock divided by the baseline's clock. To convert a time measured on this machine to a time on the baseline, multiply
     /// it by this ratio.
     pub clock_ratio: Option<f64>,
-    /// The 95 % interval of the ratio.
+    /// The 95 % CI of the ratio.
     pub interval: Option<(f64, f64)>,
     /// The reasons why the results are not comparable.
     pub reasons: Vec<Text>,

@@ -30,7 +30,7 @@ pub(crate) struct Point {
     pub error: f64,
     /// The reason why the step allows no conclusion, if any.
     pub doubt: Option<FitDoubt>,
-    /// Whether the bounds are a 95 % interval, not merely the range of a few samples.
+    /// Whether the bounds are a 95 % CI, not merely the range of a few samples.
     pub has_interval: bool,
 }
 

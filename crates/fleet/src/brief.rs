@@ -91,7 +91,7 @@ impl Known {
 pub struct Point {
     /// The value.
     pub value: f64,
-    /// The 95 % interval of the value, if it has one.
+    /// The 95 % CI of the value, if it has one.
     pub interval: Option<(f64, f64)>,
 }
 

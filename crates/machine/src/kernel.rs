@@ -14,7 +14,7 @@ const MAX_VERSION: usize = 500;
 /// be long.
 const MAX_OPTIONS: usize = 100;
 const MAX_OPTION: usize = 2000;
-/// Maximum size of a kernel configuration, whether compressed or uncompressed. The configurations of distributions have about 300 kB.
+/// Maximum size of a kernel configuration, whether compressed or uncompressed. The configuration of a distribution is about 300 kB long.
 const MAX_CONFIG: usize = 4 << 20;
 
 /// Boot options that affect speed or its variability, without the part after `=` (Linux, kernel-parameters.txt). The

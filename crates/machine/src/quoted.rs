@@ -22,7 +22,7 @@ const ALIASES: [(&str, &str); 3] = [
     ("sys/devices/virtual/dmi/id/", "sys/class/dmi/id/"),
 ];
 
-/// The path of a file without its leading slash and without links: a CPU's `cpufreq` is a link to its policy.
+/// The path of a file without its leading slash and with known links resolved; for example, a CPU's `cpufreq` is a link to its policy.
 fn plain_path(path: &str) -> String {
     let path = path.trim_matches('/').replace("//", "/");
     let alias = ALIASES.iter().find_map(|(alias, real)| Some(format!("{real}{}", path.strip_prefix(alias)?)));

@@ -12,7 +12,7 @@ pub(crate) struct Effort {
     pub least: usize,
     /// Maximum number of samples.
     pub most: usize,
-    /// Half-width of the 95 % interval relative to the median at which sampling may stop.
+    /// Half-width of the 95 % CI relative to the median at which sampling may stop.
     pub target: f64,
 }
 

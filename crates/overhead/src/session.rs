@@ -205,9 +205,10 @@ fn find_second_cpu(request: &Request) -> Result<u32, (u32, Unavailable)> {
             other,
             Unavailable::new(text!("core type differs from CPU {cpu}, so results are not comparable")),
         ),
-        None => {
-            (u32::from(cpu == 0), text!("this process is allowed to use only one CPU").with_remedy(crate::MORE_CPUS))
-        }
+        None => (
+            u32::from(cpu == 0),
+            text!("this process is allowed to use only one CPU").with_remedy(crate::MORE_CPUS),
+        ),
     })
 }
 

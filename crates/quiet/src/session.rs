@@ -71,7 +71,7 @@ pub(crate) fn add_watched(files: &dyn Files, mut changes: Vec<Change>) -> Vec<Ch
     changes
 }
 
-/// Values that were restored, each with the outcome.
+/// Values restored, each with the outcome.
 pub type Restored = Vec<(Change, RestoreOutcome)>;
 
 /// Restores the values in a journal, and removes the journal once all our values are reverted. Returns the outcome of

@@ -106,7 +106,7 @@ pub struct Figure {
     pub baseline: f64,
     /// This machine's speed relative to the baseline: 0.8 is 20 % slower.
     pub speed: f64,
-    /// The 95 % interval of `speed`, from the intervals of both values.
+    /// The 95 % CI of `speed`, from the intervals of both values.
     pub interval: Option<(f64, f64)>,
     /// The loss of speed, as a share, beyond which the result counts as slower.
     pub bound: f64,

@@ -156,7 +156,7 @@ pub struct Row {
     pub cells: Vec<Cell>,
 }
 
-/// The ratio of two speeds, and the ratio's 95 % interval, if any.
+/// The ratio of two speeds, and the ratio's 95 % CI, if any.
 pub type Faster = (f64, Option<(f64, f64)>);
 
 impl Row {
@@ -199,11 +199,11 @@ impl Per {
 pub struct Cell {
     /// The median; absent if the record has no comparable result.
     pub value: Option<f64>,
-    /// 95 % interval of the median; absent if unknown.
+    /// 95 % CI of the median; absent if unknown.
     pub value_interval: Option<(f64, f64)>,
     /// This result divided by the baseline's; absent for the baseline itself.
     pub ratio: Option<f64>,
-    /// Bootstrap 95 % interval of the ratio; absent if either side has only one value.
+    /// Bootstrap 95 % CI of the ratio; absent if either side has only one value.
     pub interval: Option<(f64, f64)>,
     /// The difference from the baseline's mean; only for recordings.
     pub change: Option<Change>,
@@ -218,7 +218,7 @@ pub struct Cell {
     /// Why the result is unreliable or not comparable.
     #[serde(flatten)]
     pub doubt: Option<Doubt>,
-    /// Whether the result is withheld because its 95 % interval is wider than the value itself.
+    /// Whether the result is withheld because its 95 % CI is wider than the value itself.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub withheld: bool,
 }

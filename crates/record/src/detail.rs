@@ -187,9 +187,9 @@ details! {
     /// The share of stored lines that the caches do not read first, determined by comparison with copies that use
     /// streaming stores.
     BY_COPY: f64 = "by_copy";
-    /// The upper end of the 95 % interval of `by_copy`.
+    /// The upper end of the 95 % CI of `by_copy`.
     BY_COPY_HIGH: f64 = "by_copy_high";
-    /// The lower end of the 95 % interval of `by_copy`.
+    /// The lower end of the 95 % CI of `by_copy`.
     BY_COPY_LOW: f64 = "by_copy_low";
     /// The source of block sizes that a tool does not print.
     BYTES_FROM: str = "bytes_from";
@@ -375,9 +375,9 @@ details! {
     SUM_OF: str = "sum_of";
     /// Share of CPU time that other processes used on a group of CPUs.
     TAKEN_BY_OTHERS: f64 = "taken_by_others";
-    /// The upper end of the 95 % interval of `taken_by_others`.
+    /// The upper end of the 95 % CI of `taken_by_others`.
     TAKEN_BY_OTHERS_HIGH: f64 = "taken_by_others_high";
-    /// The lower end of the 95 % interval of `taken_by_others`.
+    /// The lower end of the 95 % CI of `taken_by_others`.
     TAKEN_BY_OTHERS_LOW: f64 = "taken_by_others_low";
     /// Number of rounds on which `taken_by_others` is based.
     TAKEN_BY_OTHERS_ROUNDS: u64 = "taken_by_others_rounds";

@@ -226,7 +226,7 @@ pub struct Layer {
     pub time: f64,
     /// The time of a pass in seconds, if it was measured.
     pub seconds: Option<f64>,
-    /// 95 % interval of the median pass time, if there are enough samples.
+    /// 95 % CI of the median pass time, if there are enough samples.
     pub interval: Option<(f64, f64)>,
     /// Standard deviation of the passes divided by their mean; included because published tables use it.
     pub variation: Option<f64>,

@@ -56,7 +56,7 @@ pub struct Held {
     pub unreliable: bool,
     /// The share of speed lost relative to the baseline, negative for a gain; absent if there is no ratio.
     pub loss: Option<f64>,
-    /// The 95 % interval of the loss; absent if either side has too few samples.
+    /// The 95 % CI of the loss; absent if either side has too few samples.
     pub interval: Option<(f64, f64)>,
 }
 

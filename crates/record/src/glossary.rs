@@ -1,7 +1,7 @@
 //! The meaning of metrics, measurements, knobs, findings and words. Each entry is stored next to its subject; this module reads and finds
 //! entries. A test generates `docs/glossary.md` from all of them.
 //!
-//! Format of an entry: paragraphs that explain it, and the lines `Also: other, names`, `How: …`, `Usual: …`, `Moves: …`
+//! Format of an entry: paragraphs that explain it, and the lines `Also: other, names`, `How: …`, `Usual: …`, `Influences: …`
 //! (each is optional and can span several lines).
 
 const METRICS: &str = include_str!("glossary/metrics.md");
@@ -9,7 +9,7 @@ const INVENTORY: &str = include_str!("glossary/inventory.md");
 const WORDS: &str = include_str!("glossary/words.md");
 
 /// Prefixes of the labeled parts of an entry.
-const LABELS: [&str; 4] = ["Also: ", "How: ", "Usual: ", "Moves: "];
+const LABELS: [&str; 4] = ["Also: ", "How: ", "Usual: ", "Influences: "];
 
 /// The entries of one group: their names and texts.
 #[derive(Clone, Debug)]
@@ -209,7 +209,8 @@ impl Term {
                 names.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect();
             return;
         }
-        let slots = [("How: ", &mut self.how), ("Usual: ", &mut self.usual), ("Moves: ", &mut self.moves)];
+        let slots =
+            [("How: ", &mut self.how), ("Usual: ", &mut self.usual), ("Influences: ", &mut self.moves)];
         for (label, slot) in slots {
             if let Some(rest) = part.strip_prefix(label) {
                 *slot = Some(rest.to_owned());

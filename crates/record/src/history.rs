@@ -79,7 +79,7 @@ pub struct Point {
     pub record: usize,
     /// The value.
     pub value: f64,
-    /// The 95 % interval of the value, if it has one.
+    /// The 95 % CI of the value, if it has one.
     pub interval: Option<(f64, f64)>,
     /// Whether the value is unreliable.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -99,7 +99,7 @@ pub struct Change {
     pub to: f64,
     /// The level after the change divided by the level before it.
     pub ratio: f64,
-    /// The 95 % interval of the ratio, derived from the scatter between records.
+    /// The 95 % CI of the ratio, derived from the scatter between records.
     pub interval: Option<(f64, f64)>,
     /// The probability that chance alone produces a change this clear among these records.
     pub chance: f64,

@@ -155,7 +155,7 @@ pub struct Probe {
     /// Latency of loads from memory by node, ns: the median of the readings.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub latency_ns: BTreeMap<u32, f64>,
-    /// The 95 % interval of that median; absent if there are fewer than 6 readings.
+    /// The 95 % CI of that median; absent if there are fewer than 6 readings.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub latency_interval_ns: BTreeMap<u32, (f64, f64)>,
     /// The core's clock, measured with dependent adds, Hz.

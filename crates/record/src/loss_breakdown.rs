@@ -47,7 +47,7 @@ pub struct LossStep {
     pub rule: Option<String>,
     /// The loss, in the breakdown's unit.
     pub takes: f64,
-    /// 95 % interval of the loss, if known.
+    /// 95 % CI of the loss, if known.
     pub interval: Option<(f64, f64)>,
     /// The value that remains after this step.
     pub leaves: f64,

@@ -300,7 +300,7 @@ impl Measurement {
         self.mean().unwrap_or(self.summary.median)
     }
 
-    /// The 95 % interval of [`Self::value`]; `None` for fewer than 6 samples.
+    /// The 95 % CI of [`Self::value`]; `None` for fewer than 6 samples.
     pub fn interval(&self) -> Option<(f64, f64)> {
         let Some(mean) = self.mean() else { return self.summary.interval };
         let Summary { n, min, max, variation, .. } = self.summary;

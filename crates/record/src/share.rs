@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::JsonSchema;
 
-/// The number of samples of one kind, their share, and the 95 % interval of the share of time (Wilson, 1927). The
+/// The number of samples of one kind, their share, and the 95 % CI of the share of time (Wilson, 1927). The
 /// interval has a width above zero even if the count is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

@@ -27,7 +27,7 @@ pub struct Summary {
     pub mad: f64,
     /// Maximum.
     pub max: f64,
-    /// 95 % interval of the median by order statistics; absent for fewer than 6 samples.
+    /// 95 % CI of the median by order statistics; absent for fewer than 6 samples.
     pub interval: Option<(f64, f64)>,
     /// 95th percentile; requires at least 20 samples.
     pub p95: Option<f64>,
@@ -113,7 +113,7 @@ pub fn percentile_of_sorted(sorted: &[f64], share: f64) -> f64 {
     sorted[rank.clamp(1, sorted.len()) - 1]
 }
 
-/// The 95 % interval of the median from order statistics: exact for any distribution (binomial with p = ½). `None` for fewer than 6
+/// The 95 % CI of the median from order statistics: exact for any distribution (binomial with p = ½). `None` for fewer than 6
 /// samples, which cannot enclose the median with 95 % confidence.
 pub fn median_interval(sorted: &[f64]) -> Option<(f64, f64)> {
     let rank = interval_rank(sorted.len(), 1)?;

@@ -8,7 +8,7 @@ use crate::contents::figures::{MARK, MARKED, ONE_SAMPLE, mark_words};
 use crate::shown::Shown;
 
 /// The heading of the column with the spread of results.
-const SPREAD: &str = "95 % interval";
+const SPREAD: &str = "95 % CI";
 
 /// One column.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -225,7 +225,7 @@ impl Datum {
         self.share && (0.0..=1.0).contains(&self.value)
     }
 
-    /// The 95 % interval of the median, computed from order statistics if no interval is known.
+    /// The 95 % CI of the median, computed from order statistics if no interval is known.
     pub(crate) fn own_interval(&self) -> Option<(f64, f64)> {
         self.interval.or_else(|| Summary::from_samples(&self.samples).interval)
     }

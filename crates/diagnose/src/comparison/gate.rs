@@ -37,7 +37,7 @@ pub enum Ungated {
 
 /// Checks each shared result of each record except the baseline against `terms`.
 ///
-/// A result fails only if the whole 95 % interval of its loss exceeds the bound. Results per CPU, core or package are redundant and
+/// A result fails only if the whole 95 % CI of its loss exceeds the bound. Results per CPU, core or package are redundant and
 /// therefore skipped. Time lost to other processes is also skipped, because it is not the speed under test, unless one of its metrics is
 /// requested.
 ///

@@ -100,12 +100,12 @@ pub(crate) fn last_level_cache(machine: &Machine) -> (u32, u64) {
 /// The cost of other packages' memory.
 const OTHER_SOCKETS: Template = Template::new(
     "comparison-other-sockets",
-    "{who}, {what}: memory on other sockets takes {factor} as long as local memory ({far} instead of {own}).",
+    "{who}, {what}: memory on other sockets takes {factor} as long to access as local memory ({far} instead of {own}).",
 );
 /// The cost of other nodes' memory, if packages cannot be distinguished.
 const OTHER_NODES: Template = Template::new(
     "comparison-other-nodes",
-    "{who}, {what}: memory on other NUMA nodes takes {factor} as long as local memory ({far} instead of {own}).",
+    "{who}, {what}: memory on other NUMA nodes takes {factor} as long to access as local memory ({far} instead of {own}).",
 );
 
 /// Describes the nodes in a record: the additional latency of other packages' memory.

@@ -70,7 +70,7 @@ fn judge_difference(
     verdict.of_slower()
 }
 
-/// The 95 % interval of the ratio; `None` if one side has too few samples and no interval of its own.
+/// The 95 % CI of the ratio; `None` if one side has too few samples and no interval of its own.
 fn find_interval(this: &Datum, base: &Datum) -> Option<(f64, f64)> {
     let exact = match (this.interval, base.interval) {
         (None, None) => resample_ratio(&this.samples, &base.samples),

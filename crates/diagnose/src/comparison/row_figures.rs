@@ -31,7 +31,7 @@ pub struct RowFigure {
     pub figure: Figure,
     /// The value.
     pub value: f64,
-    /// The 95 % interval, if there is one.
+    /// The 95 % CI, if there is one.
     pub interval: Option<(f64, f64)>,
     /// Whether the result is unreliable.
     pub in_doubt: bool,

@@ -15,9 +15,9 @@ use super::facts::OTHER_WORK;
 use super::order::{certain_loss, disagree, effect, is_doubtful};
 use super::projection::is_measured;
 
-/// Share of unchanged results whose 95 % interval shows a change by chance.
+/// Share of unchanged results whose 95 % CI shows a change by chance.
 const BY_CHANCE: f64 = 0.05;
-/// A change larger than the width of its 95 % interval (four standard deviations) is not due to chance, no matter how many results a record
+/// A change larger than the width of its 95 % CI (four standard deviations) is not due to chance, no matter how many results a record
 /// contains.
 const SURE: f64 = 1.0;
 /// Maximum number of causes listed for a result.

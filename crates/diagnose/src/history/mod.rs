@@ -15,7 +15,7 @@ use crate::figures::median;
 use crate::{Figure, RowFigure};
 use change_points::{Value, find_cuts, least_values};
 
-/// Half the width of a 95 % interval of a normal distribution, in standard deviations.
+/// Half the width of a 95 % CI of a normal distribution, in standard deviations.
 const HALF_INTERVAL: f64 = 1.96;
 
 /// The summary of one record of a machine.

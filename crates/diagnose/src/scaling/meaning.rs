@@ -16,7 +16,7 @@ const ALONE: f64 = 0.9;
 const FAR: f64 = 4.0;
 
 /// Explains the steps of one workload and placement. `one` is the throughput of one thread; `has_interval` is set if both the single-thread
-/// step and the last step were measured often enough for a 95 % interval.
+/// step and the last step were measured often enough for a 95 % CI.
 pub(super) fn meaning(
     scaling: &Scaling,
     one: f64,

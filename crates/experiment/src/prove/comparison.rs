@@ -130,7 +130,7 @@ impl Proof {
             }
         }
         self.remarks.push(text!(
-            "Medians of {rounds} with 95 % intervals, corrected for {comparisons}. {name} is the A/A \
+            "Medians of {rounds} with 95 % CIs, corrected for {comparisons}. {name} is the A/A \
              control: its interval is the noise floor, and smaller differences do not count. (+N rounds) \
              means that N more rounds are needed (--rounds).",
             rounds = count_noun(self.rounds, "round"),

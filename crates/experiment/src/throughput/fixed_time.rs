@@ -67,7 +67,7 @@ impl FixedTime {
         (first.0 < last.0 && same(most)).then_some(Self { seconds, first, last, used })
     }
 
-    /// Whether the command certainly runs for a fixed time, because it does more work on more CPUs, or different
+    /// Whether it is certain that the command runs for a fixed time: it does more work on more CPUs, or different
     /// amounts of work in runs of the same length. Otherwise, the command may simply not use the CPUs.
     pub(super) fn is_sure(&self) -> bool {
         self.is_busier() || self.used.1 > self.used.0 * OTHER_WORK

@@ -15,7 +15,7 @@ fn to_markdown(glossary: &Glossary) -> String {
         text.push_str(&format!("\n### {}\n\n{}\n", term.name, term.what));
         let also = (!term.also.is_empty()).then(|| term.also.join(", "));
         for (label, part) in
-            [("Also", &also), ("How", &term.how), ("Usual", &term.usual), ("Moves", &term.moves)]
+            [("Also", &also), ("How", &term.how), ("Usual", &term.usual), ("Influences", &term.moves)]
         {
             text.extend(part.iter().map(|part| format!("\n{label}: {part}\n")));
         }

@@ -305,7 +305,7 @@ fn repeats_have_an_interval_from_six_on_and_say_so_below() {
     assert_eq!(ran.stdout.lines().count(), 7, "a warm-up and six runs: {}", ran.stdout);
     let time = record.measurements_of("workload.time").next().unwrap();
     assert!(time.summary.n == 6 && time.summary.interval.is_some(), "{time:?}");
-    assert!(flat(&ran.stderr).contains("95 % interval"), "{}", ran.stderr);
+    assert!(flat(&ran.stderr).contains("95 % CI"), "{}", ran.stderr);
     let few = self::ran(["stat", "-r", "2", "--", "true"]);
     assert!(flat(&few.stderr).contains("requires 6 runs"), "{}", few.stderr);
     // The first code that is not 0 is passed on.

@@ -164,7 +164,7 @@ const SAMPLED_BY_FEW_TICKS: Template = Template::new(
     "the user/system split is sampled at timer ticks, which are too few in such a short run; the sum is exact",
 );
 
-/// The time is unreliable if the end is detected later than this, in seconds, and the delay also exceeds this share of
+/// The time is unreliable if the end is detected more than `LATE_SECONDS` late, and the delay also exceeds `LATE_SHARE` of
 /// the run.
 const LATE_SECONDS: f64 = 0.02;
 const LATE_SHARE: f64 = 0.01;

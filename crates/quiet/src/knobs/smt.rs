@@ -28,7 +28,11 @@ pub(super) fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
             Some(Inspection::steady(text!("no core has two siblings")))
         });
     }
-    let now = text!("quiet-smt-on", "on: {shared} of {all} CPUs share their core with another CPU", all = pairs.len());
+    let now = text!(
+        "quiet-smt-on",
+        "on: {shared} of {all} CPUs share their core with another CPU",
+        all = pairs.len()
+    );
     if context.quiet.is_empty() {
         let adjustment = match knob.plan(context, CONTROL, ValueSyntax::Word, "off") {
             Ok(Some(change)) if change.old == "on" => Adjustment::Write(vec![change]),

@@ -12,7 +12,7 @@ const MOST_SAMPLES: usize = 24;
 /// Probabilities below this are ignored, because they do not affect the 2.5 % tails.
 const NEGLIGIBLE: f64 = 1e-7;
 
-/// The 95 % interval of the ratio of the medians of two lists of samples; `None` if a list has fewer than [`LEAST_SAMPLES`]
+/// The 95 % CI of the ratio of the medians of two lists of samples; `None` if a list has fewer than [`LEAST_SAMPLES`]
 /// or more than 24 samples, or contains a sample that is not a positive number.
 pub fn resample_ratio(this: &[f64], base: &[f64]) -> Option<(f64, f64)> {
     find_points(&list_medians(this)?, &list_medians(base)?)

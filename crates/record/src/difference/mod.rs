@@ -43,7 +43,7 @@ pub enum Verdict {
     Costs {
         /// Share lost (0.1 is 10 %).
         share: f64,
-        /// 95 % interval of the share.
+        /// 95 % CI of the share.
         interval: (f64, f64),
     },
     /// No difference was resolved. If there is a difference, it is smaller than this share.

@@ -68,7 +68,7 @@ pub(crate) struct Series {
     pub look: Look,
     /// The numbers of the line's color and dash pattern, if these have a meaning: for example, all lines of a record have the same color.
     pub ink: Option<(usize, usize)>,
-    /// The 95 % interval around the line: position, lower and upper end.
+    /// The 95 % CI around the line: position, lower and upper end.
     pub interval: Vec<(f64, f64, f64)>,
 }
 

@@ -89,7 +89,7 @@ pub(crate) fn draw(chart: &Chart, size: Size, id: &str) -> Markup {
             @for (number, series) in chart.series.iter().enumerate() {
                 g class=(class(series, number)) {
                     @if series.interval.len() > 1 {
-                        path class="area" d=(area(series, &at_x, &at_y)) { title { (series.name) ", 95 % interval" } }
+                        path class="area" d=(area(series, &at_x, &at_y)) { title { (series.name) ", 95 % CI" } }
                     }
                     @if series.look == Look::Counts {
                         path class="area" d=(format!("{}V{}H{}Z", path(&series.points, true, &at_x, &at_y), r(bottom),

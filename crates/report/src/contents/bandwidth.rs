@@ -20,7 +20,7 @@ const ROWS: usize = 4;
 
 /// One row per operation, kind of stores and place.
 pub(crate) fn table(record: &Record, most: usize) -> Table {
-    let heads = "operation,stores,#threads,?CPUs,node,#STREAM bytes,#bus bytes,?#95 % interval".split(',');
+    let heads = "operation,stores,#threads,?CPUs,node,#STREAM bytes,#bus bytes,?#95 % CI".split(',');
     let mut table = Table::new("Memory bandwidth", Some(metrics::MEMORY_BANDWIDTH.name()), heads);
     let mut seen: HashMap<([String; 5], usize), usize> = HashMap::new();
     // Results that differ in other labels have separate rows; results counted in an unknown way have their own table.

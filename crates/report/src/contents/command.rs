@@ -185,7 +185,7 @@ pub(crate) fn describe_runs(time: &Measurement) -> String {
         (0 | 1, _) => format!("took {took}"),
         (n, Some((low, high))) => {
             let range = range(&seconds(low), &seconds(high));
-            format!("took {took}, the median of {n} runs (95 % interval {range})")
+            format!("took {took}, the median of {n} runs (95 % CI {range})")
         }
         (n, None) => {
             let range = range(&seconds(time.summary.min), &seconds(time.summary.max));

@@ -52,7 +52,7 @@ fn ratio(value: f64) -> String {
 }
 
 pub(crate) fn times(record: &Record, time: &Measurement) -> Table {
-    let heads = ["", "#time", "#of runtime", "?#95 % interval"];
+    let heads = ["", "#time", "#of runtime", "?#95 % CI"];
     let mut table = Table::new("Time", Some(metrics::WORKLOAD_CPU_TIME.name()), heads);
     table.tells(time);
     for (name, words, _) in listed_states(|state| find_state(record, state).map(Measurement::value)) {

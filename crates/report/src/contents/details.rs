@@ -41,7 +41,7 @@ const CLOCKS: [Field<Measurement>; 7] = [
         _ => labelled(m, Label::Vector),
     }),
     ("#clock", value),
-    ("#95 % interval", spread),
+    ("#95 % CI", spread),
     ("?#min", |m| figure(m, m.summary.min)),
     ("?#max", |m| figure(m, m.summary.max)),
 ];
@@ -146,7 +146,7 @@ const COSTS: [Field<Measurement>; 5] = [
         words.collect::<Vec<_>>().join(", ")
     }),
     ("#time", value),
-    ("#95 % interval", spread),
+    ("#95 % CI", spread),
     ("?#min", |m| figure(m, m.summary.min)),
 ];
 

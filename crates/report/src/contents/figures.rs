@@ -66,7 +66,7 @@ pub(crate) fn digits_beside_ceiling(record: &Record, resource: &Resource) -> (us
     if apart < last_digit { (least, least) } else { (delivered, of(ceiling)) }
 }
 
-/// `±3.0 %`: half of the 95 % interval, if the result is a measurement with an interval.
+/// `±3.0 %`: half of the 95 % CI, if the result is a measurement with an interval.
 pub(crate) fn uncertainty(record: &Record, figure: f64, unit: &str) -> Option<String> {
     let half = measurement_of(record, figure, unit)?.summary.relative_half_width()?;
     (half > 0.0).then(|| format!("±{}", units::percent_to(units::bound(half), 2)))
@@ -172,7 +172,7 @@ pub(crate) fn bare_value(m: &Measurement) -> String {
     value(m).replace(&format!(" {}", m.unit), "")
 }
 
-/// The spread of the results: the 95 % interval of the median, or the median absolute deviation if there are too few
+/// The spread of the results: the 95 % CI of the median, or the median absolute deviation if there are too few
 /// samples. For distributions of wake-ups and gaps, percentiles are shown instead.
 pub(crate) fn spread(m: &Measurement) -> String {
     match (m.interval(), m.summary.n) {

@@ -20,7 +20,7 @@ fn interval(held: &Held) -> Option<String> {
 pub(crate) fn reason(gate: &Gate, held: &Held) -> String {
     let known = held.loss.map(|lost| format!("speed {}", loss(lost)));
     let interval = interval(held)
-        .map_or("too few samples for an interval".to_owned(), |interval| format!("95 % interval {interval}"));
+        .map_or("too few samples for an interval".to_owned(), |interval| format!("95 % CI {interval}"));
     let known = known.map_or(String::new(), |known| format!("{known}, "));
     let mark = if held.unreliable { " (unreliable)" } else { "" };
     format!("{}: {known}{interval}{mark}; bound -{}", held.outcome.word(), gate.terms.bound_in_percent())
@@ -33,7 +33,7 @@ pub(crate) fn table<'a>(
     name: Option<&dyn Fn(usize) -> String>,
 ) -> Table {
     let heads = ["result"].into_iter().chain(name.map(|_| "record"));
-    let mut table = Table::new("Gate", None, heads.chain(["#speed", "#95 % interval", "verdict"]));
+    let mut table = Table::new("Gate", None, heads.chain(["#speed", "#95 % CI", "verdict"]));
     for held in held {
         let mut cells = vec![held.what.to_string()];
         cells.extend(name.map(|name| name(held.subject)));

@@ -58,7 +58,7 @@ fn bars(record: &Record, unit: &str) -> Bars {
         let whole = Piece::new(0.0, layer.over / most, fill, format!("{}: {time}, {figure}", layer.layer));
         let mut pieces = vec![Piece { unreliable: layer.doubt.is_some(), ..whole }];
         pieces.extend(layer.over_interval.map(|(low, high)| {
-            let says = format!("95 % interval {}", between((low, high)));
+            let says = format!("95 % CI {}", between((low, high)));
             Piece { form: Form::Line, ..Piece::new(low.max(0.0) / most, high / most, Fill::Same, says) }
         }));
         let bound = layer.bound.as_deref().map(|bound| if bound == "none" { "unpinned" } else { bound });

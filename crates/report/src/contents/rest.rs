@@ -31,7 +31,7 @@ pub(crate) fn heading(metric: Metric) -> &'static str {
 
 const FIGURES: [Field<Measurement>; 7] = [
     ("#median", value),
-    ("#95 % interval", spread),
+    ("#95 % CI", spread),
     ("?#min", |m| bound(m, m.summary.min)),
     ("?#max", |m| bound(m, m.summary.max)),
     ("?#samples", |m| m.summary.n.to_string()),

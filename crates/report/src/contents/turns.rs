@@ -48,7 +48,7 @@ pub(crate) fn name(time: &Measurement) -> &str {
 pub(crate) fn table(record: &Record, turns: &Turns) -> Table {
     // If there is too little room, the last columns are omitted first.
     let heads =
-        ",command,exit code,#mean ± σ,?bound by,?#median,?#min – max,?#user,?#sys,?#CPU time,?#95 % interval";
+        ",command,exit code,#mean ± σ,?bound by,?#median,?#min – max,?#user,?#sys,?#CPU time,?#95 % CI";
     let mut table = Table::new("Commands compared", Some(metrics::WORKLOAD_TIME.name()), heads.split(','));
     let times = times(record);
     let states: Vec<[Option<&Measurement>; 2]> = times

@@ -97,7 +97,7 @@ fn fields<'a>() -> [Field<Row<'a>>; 13] {
         ("setting", |row| row.variant.3.clone()),
         ("#blocks of", |row| row.variant.1.map_or(String::new(), units::bytes)),
         ("#throughput", |row| side_by_side::cell(row.cells[0])),
-        ("?#95 % interval", |row| row.cells[0].map_or(String::new(), spread)),
+        ("?#95 % CI", |row| row.cells[0].map_or(String::new(), spread)),
         ("#time", |row| side_by_side::cell(row.cells[1])),
         ("#user time", |row| side_by_side::cell(row.cells[2])),
         ("#system time", |row| side_by_side::cell(row.cells[3])),

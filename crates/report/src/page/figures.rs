@@ -297,7 +297,7 @@ fn explanation(name: &str, id: &str, entry: &Term, figures: &Figures) -> Markup 
                     (prose(&entry.what))
                     @if let Some((id, title)) = figures.place(name) { " → " (link(id, title)) }
                 }
-                @for (label, text) in [("How", &entry.how), ("Usual", &entry.usual), ("Moves", &entry.moves)] {
+                @for (label, text) in [("How", &entry.how), ("Usual", &entry.usual), ("Influences", &entry.moves)] {
                     @if let Some(text) = text { p { b { (label) ": " } (prose(text)) } }
                 }
             }

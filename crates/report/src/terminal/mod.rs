@@ -137,10 +137,10 @@ pub fn word(screen: &mut Screen, word: &Term) {
         if word.group.is_empty() { String::new() } else { format!("  {}", word.group.to_lowercase()) };
     screen.line(&[Span::strong(word.name), Span::quiet(group)]);
     screen.paragraph(&[Span::plain("  ")], Tone::Plain, without_marks(screen, &word.what));
-    for (label, text) in [("How", &word.how), ("Usual", &word.usual), ("Moves", &word.moves)] {
+    for (label, text) in [("How", &word.how), ("Usual", &word.usual), ("Influences", &word.moves)] {
         if let Some(text) = text {
             screen.blank();
-            let first = [Span::plain("  "), Span::strong(format!("{label:<7}"))];
+            let first = [Span::plain("  "), Span::strong(format!("{label:<11}"))];
             screen.paragraph(&first, Tone::Plain, without_marks(screen, text));
         }
     }

@@ -88,7 +88,7 @@ fn few(c: &Comparison, title: &str, rows: &[&Row]) -> Table {
             // room, long names are therefore wrapped before the verdict is omitted.
             let mark = |is_optional| if is_optional { "?" } else { "" };
             let words = if watches { "" } else { "difference" };
-            heads.push(format!("{}#95 % interval", mark(!(watches && single))));
+            heads.push(format!("{}#95 % CI", mark(!(watches && single))));
             heads.push(format!("{}{words}", mark(!single)));
         }
     }

@@ -87,7 +87,7 @@ pub(crate) fn forest(c: &Comparison) -> Bars {
             let unreliable = [Some(cell), base].into_iter().flatten().any(|cell| cell.doubt.is_some());
             let mark = if unreliable { "?" } else { "" };
             let between = interval.map_or_else(String::new, |(low, high)| {
-                format!(", 95 % interval {}", range(&times(low), &times(high)))
+                format!(", 95 % CI {}", range(&times(low), &times(high)))
             });
             let says = format!("{}: {}{mark} as fast{between}", label(c, other), times(ratio));
             let piece = |form, low, high| Piece {
