@@ -1754,8 +1754,8 @@ class ShapeState:
 
 @dataclass(frozen=True)
 class Share:
-    """The number of samples of one kind, their share, and the 95 % CI of the share of time (Wilson, 1927). The
-    interval has a width above zero even if the count is zero."""
+    """The number of samples of one kind, their share, and the 95 % CI of the share of time (Wilson, 1927). The interval
+    has a width above zero even if the count is zero."""
 
     #: Number of samples.
     count: int = 0

@@ -86,7 +86,8 @@ impl Sections {
 
     /// A line of prose, which may name the machine of the outputs below it.
     pub(crate) fn note_subject(&mut self, text: &str, line: Option<Line>) {
-        let line = line.filter(|l| l.text.len() <= 100 && split_words(l.text).iter().any(is_machine));
+        let line =
+            line.filter(|l| l.text.len() <= 100 && split_words(l.text).iter().any(|word| is_machine(word)));
         self.subject = line.map(|line| origin("", text, line)).or(self.subject.take());
     }
 
@@ -320,7 +321,7 @@ impl Section {
 /// Words for a machine in prose, followed by groups of words of which a text about two machines uses two in the same place.
 const MACHINES: &str = include_str!("machines.txt");
 
-fn is_machine(word: &String) -> bool {
+fn is_machine(word: &str) -> bool {
     MACHINES.lines().next().is_some_and(|machines| scan::is_one_of(word, machines))
 }
 
@@ -330,7 +331,7 @@ fn are_two_machines(one: &str, other: &str) -> bool {
     let apart: Vec<usize> = (0..one.len()).filter(|at| one.get(*at) != other.get(*at)).collect();
     let [at] = apart[..] else { return false };
     one.len() == other.len()
-        && one[at.saturating_sub(1)..one.len().min(at + 2)].iter().any(is_machine)
+        && one[at.saturating_sub(1)..one.len().min(at + 2)].iter().any(|word| is_machine(word))
         && MACHINES
             .lines()
             .skip(1)

@@ -201,7 +201,7 @@ fn a_process_on_one_cpu_has_the_rows_that_need_no_other() {
     let found = layers(&record);
     assert!(found.iter().all(|(_, on)| *on == bound || on == "none"), "{found:?}");
     let reported = record.coverage.iter().find(|c| c.what.starts_with("overhead (user, pinned to CPU"));
-    assert!(reported.map(record::Coverage::why).unwrap_or_default().contains("another CPU"), "{reported:?}");
+    assert!(reported.map(record::Coverage::why).unwrap_or_default().contains("only one CPU"), "{reported:?}");
 }
 
 #[test]

@@ -175,7 +175,7 @@ fn a_long_power_has_its_order_and_ipc_of_the_whole_system_is_refused() {
             "hygon-5280 and phytium-ft-2500 (counted system-wide",
         ],
     );
-    assert!(text.contains("memory on other sockets takes 3.10× as long as local memory"), "{text}");
+    assert!(text.contains("memory on other sockets takes 3.10× as long to access as local memory"), "{text}");
     let mut args = vec!["compare".to_owned(), "--json".to_owned()];
     args.extend(names.iter().map(|name| format!("reference:{name}")));
     let said: Comparison = serde_json::from_str(&ran(args).succeeds().stdout).unwrap();

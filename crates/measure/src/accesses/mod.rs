@@ -22,7 +22,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use crate::counters::{Noted, Sampler};
-use crate::tasks::{name_file, thread::list_threads};
+use crate::tasks::thread::list_threads;
 use machine::Root;
 use record::command_run::CurvePoint;
 use record::diagnosis::BoundKind::{self, MemoryMapping, PageFaults, PathLookups, ProcessCreation};
@@ -283,12 +283,17 @@ impl Accesses {
                 codes.entry(place).or_insert_with(|| Code::read(pages, address)).clone()
             };
             if sample.in_kernel {
+                // Time in the kernel is of the same kind whatever the file is on, so the link is enough.
+                let link = |file| {
+                    let link = std::fs::read_link(format!("/proc/{}/fd/{file}", sample.pid)).ok()?;
+                    Some(link.to_string_lossy().into_owned())
+                };
                 // A process that started in the meantime and exited before its code was read did little except start and exit, unless
                 // other processes do something else at the same instruction of a library, which is at the same place in its page.
                 let at = sample.ip % 4096;
                 let kind = match site.code.is_none() && parents.contains_key(&sample.pid) {
                     true => Some(known_kinds.get(&at).cloned().unwrap_or(ProcessCreation)),
-                    false => kernel::kind(site, &sample, |file| name_file(sample.pid, file), elsewhere),
+                    false => kernel::kind(site, &sample, link, elsewhere),
                 };
                 let is_of_start =
                     matches!(kind, Some(ProcessCreation | PageFaults | MemoryMapping | PathLookups));

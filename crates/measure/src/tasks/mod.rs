@@ -18,4 +18,4 @@ pub(crate) use calls::{Machine, find_known};
 pub use sampler::{Effort, FIRST, Sampler};
 pub use seen::{Seen, thread_waits};
 pub use thread::{Had, Thread, migrations};
-pub(crate) use waiting::{find_by_call, name_file};
+pub(crate) use waiting::find_by_call;

@@ -69,7 +69,7 @@ const FILES: [(&str, Waiting); 8] = [
 const SERVED: &str = "nfs nfs4 cifs smb3 9p ceph afs lustre virtiofs fuse glusterfs beegfs gpfs";
 
 /// The name of a process's open file in `/proc/PID/fd`. That of a file that is not on a disk begins with its kind.
-pub(crate) fn name_file(pid: i32, file: u64) -> Option<String> {
+pub(super) fn name_file(pid: i32, file: u64) -> Option<String> {
     let place = format!("/proc/{pid}/fd/{file}");
     let link = fs::read_link(&place).ok()?.to_string_lossy().into_owned();
     let text = |name: &str| fs::read_to_string(format!("/proc/{pid}/{name}")).unwrap_or_default();

@@ -379,7 +379,10 @@ fn a_word_is_explained_in_its_parts() {
     let word = &metric_term("wakeup.latency");
     let text = terminal::Screen::draw(&plain(80), |screen| terminal::word(screen, word));
     assert!(text.starts_with("wakeup.latency  metrics\n"), "{text}");
-    assert!(text.contains("  How    ") && text.contains("  Usual  ") && text.contains("  Moves  "), "{text}");
+    assert!(
+        text.contains("  How    ") && text.contains("  Usual  ") && text.contains("  Influences "),
+        "{text}"
+    );
     assert!(text.lines().all(|line| line.width() <= 80), "{text}");
 }
 
