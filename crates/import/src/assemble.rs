@@ -215,7 +215,9 @@ fn withhold_differing(draft: &mut Draft) {
     let of_top = |m: &Measurement| m.origin.as_ref().is_some_and(|origin| origin.tool == "uptime and top");
     for m in draft.measurements.iter().filter(|m| of_memory(m) || of_top(m)) {
         let known = *first.entry(place(m)).or_insert(m);
-        since_boot.extend((of_top(m) && known.origin != m.origin).then(|| format!("{:?}", known.origin)));
+        let both = known.origin.as_ref().zip(m.origin.as_ref()).filter(|_| of_top(m));
+        let both = both.filter(|(first, now)| first.text == now.text && first.line != now.line);
+        since_boot.extend(both.map(|_| format!("{:?}", known.origin)));
         let (one, other) = (known.value(), m.value());
         if of_memory(m) && (one - other).abs() > MOST_APART * one.abs().max(other.abs()) {
             let says = format!(
@@ -233,7 +235,11 @@ fn withhold_differing(draft: &mut Draft) {
         .partition(|m| !twofold.contains(&place(m)) && !since_boot.contains(&format!("{:?}", m.origin)));
     draft.measurements = kept;
     draft.withheld.extend(gone.into_iter().filter_map(|m: Measurement| {
-        let why = if of_top(&m) { "a mean since boot" } else { "two results with the same labels differ" };
+        let why = if of_top(&m) {
+            "the first output of top, perhaps a mean since boot"
+        } else {
+            "two results with the same labels differ"
+        };
         Some(Withheld { what: m.metric.into(), why: why.to_owned(), origin: m.origin? })
     }));
 }

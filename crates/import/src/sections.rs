@@ -143,10 +143,11 @@ impl Sections {
         }
         let at = self.find_or_add((self.division, self.remote.clone().or_else(|| self.host.clone())));
         let section = &mut self.sections[at];
+        // A host or a heading says more than prose.
+        if section.host.is_none() && section.division.is_none() {
+            section.compare_subject(self.subject.clone());
+        }
         section.subject = section.subject.take().or_else(|| self.subject.clone());
-        let both = section.subject.clone().zip(self.subject.clone());
-        let clash = both.filter(|(first, now)| are_two_machines(&first.says, &now.says)).map(Into::into);
-        section.draft.facts.clash = section.draft.facts.clash.take().or(clash);
         at
     }
 
@@ -306,10 +307,18 @@ impl Sections {
 impl Section {
     /// Joins two sections into one machine.
     fn join(&mut self, other: Section) {
+        self.compare_subject(other.subject);
         self.host = self.host.take().or(other.host);
         self.label = self.label.take().or(other.label);
         self.draft.absorb(other.draft);
         self.outputs.extend(other.outputs);
+    }
+
+    /// Compares the prose above earlier outputs with that above another output.
+    fn compare_subject(&mut self, now: Option<Origin>) {
+        let both = self.subject.clone().zip(now);
+        let clash = both.filter(|(first, now)| are_two_machines(&first.says, &now.says)).map(Into::into);
+        self.draft.facts.clash = self.draft.facts.clash.take().or(clash);
     }
 
     /// The machine's display name.
@@ -325,13 +334,15 @@ fn is_machine(word: &str) -> bool {
     MACHINES.lines().next().is_some_and(|machines| scan::is_one_of(word, machines))
 }
 
-/// Whether two lines name different machines: `On the old server:` and `On the new server:`, `Machine A` and `Machine B`.
+/// Whether two lines name different machines in their last words: `On the old server:` and `On the new server:`, `Machine A` and `Machine B`.
+/// `Server, old kernel:` and `First server run:` are about one machine.
 fn are_two_machines(one: &str, other: &str) -> bool {
     let [one, other] = [one, other].map(split_words);
     let apart: Vec<usize> = (0..one.len()).filter(|at| one.get(*at) != other.get(*at)).collect();
     let [at] = apart[..] else { return false };
     one.len() == other.len()
-        && one[at.saturating_sub(1)..one.len().min(at + 2)].iter().any(|word| is_machine(word))
+        && at + 2 >= one.len()
+        && one[at.saturating_sub(usize::from(at + 1 == one.len()))..].iter().any(|word| is_machine(word))
         && MACHINES
             .lines()
             .skip(1)

@@ -68,6 +68,7 @@ pub(super) fn cause(case: &Case, cpu: u32, promised: f64) -> Cause {
     let of = |holds: &dyn Fn(&ClockSetting) -> bool| setting.as_ref().filter(|one| holds(one.setting));
     // If a policy runs at one clock, no other limit can be the reason, because this clock is within them.
     of(&is_fixed)
+        .filter(|one| one.setting.set_hz.is_none_or(|hz| (hz as f64) < promised * (1.0 - RESOLUTION)))
         .and_then(|one| saving(one, promised))
         .or_else(|| limited(of(&|one| clock_holders::is_set(case, one))?, promised))
         .or_else(|| clock_holders::cause(case, cpu, promised))
@@ -139,7 +140,8 @@ pub(super) fn no_boost(snapshot: &Snapshot) -> Option<Cause> {
 /// the governor as the cause.
 fn saving(setting: &Setting, _: f64) -> Option<Cause> {
     let (epp, governor) = (setting.setting.epp.as_ref(), setting.setting.governor.as_ref());
-    if let Some(epp) = epp.filter(|epp| !matches!(epp.as_str(), "performance" | "default" | "0")) {
+    let is_chosen = |epp: &&String| !matches!(epp.as_str(), "performance" | "default" | "0");
+    if let Some(epp) = epp.filter(|epp| setting.setting.set_hz.is_none() && is_chosen(epp)) {
         let what = text!("clock-cause-energy-preference", "the energy-performance preference is {epp}");
         let ways = setting.perform(epp, "energy_performance_preference", KnobName::Epp);
         return Some(setting.explain(what, text!("energy-performance preference {epp}"), "epp", ways));
@@ -147,7 +149,11 @@ fn saving(setting: &Setting, _: f64) -> Option<Cause> {
     let governor = governor.filter(|governor| *governor != "performance")?;
     let what = text!("clock-cause-governor", "the governor is {governor}");
     let ways = setting.perform(governor, "scaling_governor", KnobName::Governor);
-    Some(setting.explain(what, text!("governor {governor}"), "governor", ways))
+    let mut cause = setting.explain(what, text!("governor {governor}"), "governor", ways);
+    // The governor `userspace` starts with another clock.
+    let clock = setting.setting.set_hz.map(|hz| setting.write(&(hz / 1000).to_string(), "scaling_setspeed"));
+    cause.undo.extend(clock);
+    Some(cause)
 }
 
 /// A preference for saving energy that is not the default of a distribution.

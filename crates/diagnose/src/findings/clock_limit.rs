@@ -154,7 +154,8 @@ pub(super) fn find_limited(case: &Case) -> Option<Finding> {
         advertised(case, machine.cpu(cpu)).filter(|_| is_own).map_or(could_be, |hz| hz.max(could_be));
     let cause = cause(case, cpu, promised);
     let cpus: CpuList = limits.iter().flat_map(|limit| limit.3.iter()).collect();
-    let are_same = cpus.len() > 1 && limits.iter().all(|of| of.2 == [limit, could_be]);
+    let are_all = before.clocks.iter().all(|setting| setting.cpus.iter().all(|cpu| cpus.contains(cpu)));
+    let are_same = cpus.len() > 1 && are_all && limits.iter().all(|of| of.2 == [limit, could_be]);
     let whom = if are_same { text!("the clock") } else { text!("CPU {cpu}") };
     let [limit, could_be] = [limit, could_be].map(|hz| Value::Figure(hz, "Hz"));
     let what = text!(

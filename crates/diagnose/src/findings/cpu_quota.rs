@@ -70,11 +70,11 @@ fn find_throttled(case: &Case) -> Option<Finding> {
 }
 
 /// A pasted text has no run, so the periods since the cgroup was created count if at least a quarter of them were throttled, as in the usual
-/// alert of Kubernetes.
+/// alert of Kubernetes. A hundred periods usually take 10 s.
 fn throttled_before(case: &Case) -> Option<(Text, Evidence)> {
     let before = &case.record.conditions.before;
     let (throttled, periods) = before.quota_throttled.zip(before.quota_periods)?;
-    (case.record.import.is_some() && throttled > 0 && throttled >= periods.div_ceil(4)).then_some(())?;
+    (case.record.import.is_some() && periods >= 100 && throttled >= periods.div_ceil(4)).then_some(())?;
     let what =
         text!("a quota throttled work in {throttled} of {periods} periods since the cgroup was created");
     Some((what.clone(), cite_fact(what, "conditions.before.quota_throttled")))

@@ -29,8 +29,9 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 /// Fewer devices than channels, if the names of the slots do not tell the channels. Workstation processors of one package share the design
 /// of a server's but have half its channels, so several packages are required; a soldered device has several channels.
 fn find_few(machine: &Machine, slots: &[&MemoryDevice]) -> Option<Finding> {
-    let packages =
-        machine.counts.packages.filter(|packages| *packages > 1 && machine.memory_bytes.is_some())?;
+    let is_bare =
+        machine.virtualization.hypervisor.as_deref() == Some("none") && machine.memory_bytes.is_some();
+    let packages = machine.counts.packages.filter(|packages| *packages > 1 && is_bare)?;
     let most = memory_channels::of_processor(machine, "mem.channels")? as usize * packages as usize;
     let filled = slots.iter().filter(|slot| size_of(slot) > 0);
     let forms: Option<Vec<_>> = filled.map(|slot| slot.form.as_deref().filter(|f| *f == "DIMM")).collect();
@@ -231,6 +232,7 @@ mod tests {
             (device.channel, device.node, device.form) = (None, None, Some("DIMM".to_owned()));
         }
         record.machine.processor.model_name = Some("Intel(R) Xeon(R) Gold 6240 CPU @ 2.60GHz".to_owned());
+        record.machine.virtualization.hypervisor = Some("none".to_owned());
         record.machine.memory_bytes = Some(125 << 30);
         record.machine.counts.packages = Some(1);
         assert_eq!(found(&record, RULE), [], "a workstation's processor may have fewer channels");

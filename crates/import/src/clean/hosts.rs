@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use crate::scan;
+
 use super::shared::{FEWEST, is_part, is_place, split_stamps, without_stamps};
 use crate::prompts::{Mark, find_mark, is_telling};
 
@@ -65,6 +67,9 @@ fn split_name(line: &str) -> Option<(&str, &str)> {
         .then(|| (name, after.strip_prefix(' ').unwrap_or(after)))
 }
 
+/// Words that, with a number, may also name something else than a host.
+const PARTS: &str = "node|numa|socket|package|die|dimm|channel|bank|gpu|disk|nvme|zone|fan|run|test|round|pass|trial|step|sample|try|case|iteration|benchmark|job|rank";
+
 fn by_prefix(text: &str) -> Option<Vec<Block<'_>>> {
     let mut blocks: Vec<Block> = vec![Block::default()];
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
@@ -78,9 +83,11 @@ fn by_prefix(text: &str) -> Option<Vec<Block<'_>>> {
             None => blocks.push((name, vec![(number, rest)])),
         }
     }
-    // One or two lines are from a host if its name ends with a digit; `spectre_v2` is no host.
+    // One or two lines are from a host if its name ends with a digit; `spectre_v2` is no host, and `node0` and `run1` may be none.
     let is_certain = |(host, lines): &Block| {
-        lines.len() >= FEWEST || host.ends_with(|c: char| c.is_ascii_digit()) && !host.contains('_')
+        let letters = host.trim_end_matches(|c: char| c.is_ascii_digit());
+        let may_be_part = letters.contains('_') || scan::is_one_of(&letters.to_lowercase(), PARTS);
+        lines.len() >= FEWEST || letters.len() < host.len() && !may_be_part
     };
     (blocks.len() > 2 && blocks[1..].iter().all(is_certain) && are_hosts(&blocks)).then_some(blocks)
 }

@@ -105,7 +105,7 @@ pub(super) fn is_place(prefix: &str) -> bool {
 /// Whether a word names a part of a machine: `cpu0`.
 pub(super) fn is_part(word: &str) -> bool {
     let letters = word.trim_end_matches(|c: char| c.is_ascii_digit());
-    scan::is_one_of(letters, "cpu|pkg|core|policy|eth|usb|sd|ata|thread")
+    scan::is_one_of(&letters.to_lowercase(), "cpu|pkg|core|policy|eth|usb|sd|ata|thread")
 }
 
 /// The first 120 characters of a line.

@@ -138,9 +138,13 @@ fn one_line_per_host_and_logs_of_several_hosts_are_several_machines() {
         assert_eq!(bytes, [(Some("n1".into()), Some(8 << 30)), (Some("n2".into()), Some(4 << 30))], "{text}");
     }
     // Neither kinds of memory nor vulnerabilities are hosts.
-    for text in
-        ["node0: cpus: 0-3\nMemTotal: 8388608 kB\n", "spectre_v1: Mitigation: x\nspectre_v2: Mitigation: y\n"]
-    {
+    for text in [
+        "node0: MemTotal: 8388608 kB\nnode1: MemTotal: 8388608 kB\n",
+        "run1: MemTotal: 8388608 kB\nrun2: MemTotal: 8388608 kB\n",
+        "CPU7: Core temperature above threshold, cpu clock throttled (total events = 3)\n\
+             CPU3: Core temperature above threshold, cpu clock throttled (total events = 3)\n",
+        "spectre_v1: Mitigation: x\nspectre_v2: Mitigation: y\n",
+    ] {
         assert!(all(text).len() < 2, "{text}");
     }
     let hot = |events: u32| {

@@ -269,9 +269,12 @@ impl Text {
         if let Some(before) = keys.iter().find_map(|key| self.seen.get(key).filter(is_same)) {
             let both = structure.fields.iter().filter_map(|(key, fact)| Some([before.get(key)?, fact]));
             let differs = both.into_iter().find(|[known, fact]| kind == 17 && known.value != fact.value);
-            let clash = &mut sink.draft.facts.clash;
-            *clash = clash.take().or(differs.map(|both| both.map(|fact| fact.origin.clone())));
-            return;
+            // Some firmware has one name for all slots.
+            if differs.is_some() || before.handle.or(structure.handle).is_some() || self.seen.len() > 1 {
+                let clash = &mut sink.draft.facts.clash;
+                *clash = clash.take().or(differs.map(|both| both.map(|fact| fact.origin.clone())));
+                return;
+            }
         }
         self.seen.extend(keys.into_iter().map(|key| (key, structure.clone())));
         match kind {

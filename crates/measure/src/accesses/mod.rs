@@ -239,6 +239,7 @@ impl Accesses {
             self.read_at = Some(now);
             sites.clear();
             codes.clear();
+            known_kinds.clear();
         }
         shared.retain(|_, (at, _)| at.elapsed() < SHARED_KEPT);
         if parents.len() >= MOST_PARENTS {
@@ -251,6 +252,7 @@ impl Accesses {
                 Noted::Exec(of) => {
                     sites.retain(|(pid, _), _| *pid != of);
                     codes.retain(|(pid, _), _| *pid != of);
+                    shared.remove(&of);
                     return;
                 }
                 Noted::Fork(child, parent) => {
@@ -283,7 +285,7 @@ impl Accesses {
                 codes.entry(place).or_insert_with(|| Code::read(pages, address)).clone()
             };
             if sample.in_kernel {
-                // Time in the kernel is of the same kind whatever the file is on, so the link is enough.
+                // The link is enough here: reading more about the file takes longer, and may wait for a server.
                 let link = |file| {
                     let link = std::fs::read_link(format!("/proc/{}/fd/{file}", sample.pid)).ok()?;
                     Some(link.to_string_lossy().into_owned())
@@ -297,7 +299,8 @@ impl Accesses {
                 };
                 let is_of_start =
                     matches!(kind, Some(ProcessCreation | PageFaults | MemoryMapping | PathLookups));
-                known_kinds.extend(kind.clone().filter(|_| !is_of_start).map(|kind| (at, kind)));
+                let is_known = !is_of_start && parents.contains_key(&sample.pid);
+                known_kinds.extend(kind.clone().filter(|_| is_known).map(|kind| (at, kind)));
                 in_kernel.push_back(InKernel { at: now, pid: sample.pid, kind });
             } else {
                 let value = |address, bytes| pages.value(address, bytes);

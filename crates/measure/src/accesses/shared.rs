@@ -22,10 +22,12 @@ impl SharedMapping {
 
     /// Parses a line of `/proc/PID/maps`; `None` if the mapping is private.
     fn parse(line: &str) -> Option<Self> {
-        let [at, access, offset, file] = line.splitn(4, ' ').collect::<Vec<_>>().try_into().ok()?;
+        // The kernel pads the names of files, depending on the addresses.
+        let mut words = line.split_whitespace();
+        let [at, access, offset] = [words.next()?, words.next()?, words.next()?];
         let number = |hex: &str| u64::from_str_radix(hex, 16).ok();
         let (start, end) = at.split_once('-').filter(|_| access.ends_with('s'))?;
-        let file = BuildHasherDefault::<DefaultHasher>::default().hash_one(file);
+        let file = BuildHasherDefault::<DefaultHasher>::default().hash_one(words.collect::<Vec<_>>());
         Some(Self { at: number(start)?..number(end)?, file, offset: number(offset)? })
     }
 

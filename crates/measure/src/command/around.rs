@@ -14,7 +14,7 @@ pub(crate) struct Look {
     at: Instant,
     stolen: Option<f64>,
     busy: Option<f64>,
-    throttled: Option<f64>,
+    throttled: Vec<Option<f64>>,
     pressure: [Option<f64>; 3],
 }
 
@@ -48,7 +48,7 @@ impl Look {
             seconds: Some(wall),
             stolen_seconds: grown(self.stolen, now.stolen),
             busy_seconds: grown(self.busy, now.busy),
-            throttled_seconds: grown(self.throttled, now.throttled),
+            throttled_seconds: grown_most(&self.throttled, &now.throttled),
             pressure_cpu,
             pressure_io,
             pressure_memory,
@@ -66,9 +66,15 @@ pub(super) fn quota_files(process: &str) -> Vec<String> {
     files.filter(|file| root.exists(file)).collect()
 }
 
-/// The time for which these cgroups were throttled, s: that of the one that was throttled longest.
-pub(super) fn throttled(files: &[String]) -> Option<f64> {
-    files.iter().filter_map(|file| throttled_seconds(&Root::live().text(file)?)).reduce(f64::max)
+/// The time for which each of these cgroups was throttled, s.
+pub(super) fn throttled(files: &[String]) -> Vec<Option<f64>> {
+    files.iter().map(|file| throttled_seconds(&Root::live().text(file)?)).collect()
+}
+
+/// The time for which cgroups were throttled between two readings, s: that of the one that was throttled longest.
+pub(super) fn grown_most(before: &[Option<f64>], after: &[Option<f64>]) -> Option<f64> {
+    let grown = |(before, after): (&Option<f64>, &Option<f64>)| Some(((*after)? - (*before)?).max(0.0));
+    before.iter().zip(after).filter_map(grown).reduce(f64::max)
 }
 
 #[cfg(test)]
@@ -85,6 +91,9 @@ mod tests {
             std::fs::write(&file, format!("nr_periods 5\nnr_throttled 2\nthrottled_usec {us}\n")).unwrap();
             file
         });
-        assert_eq!((throttled(&files), throttled(&files[..1]), throttled(&[])), (Some(1.5), Some(0.5), None));
+        assert_eq!(throttled(&files), [Some(0.5), Some(1.5)]);
+        // The cgroup that was throttled longest is not the one that is throttled now.
+        assert_eq!(grown_most(&[Some(0.0), Some(1.5)], &throttled(&files)), Some(0.5));
+        assert_eq!(grown_most(&[None], &[Some(1.0)]), None);
     }
 }

@@ -10,7 +10,7 @@ use os::child::{Ended, Exit, Stat, USER_HZ, Usage};
 use record::CpuList;
 
 use super::Run;
-use super::around::{Look, quota_files, throttled};
+use super::around::{Look, grown_most, quota_files, throttled};
 use crate::accesses::{Accesses, Hierarchy};
 use crate::counters::Reading;
 use crate::tasks::{Effort, Sampler, Seen, thread};
@@ -235,8 +235,7 @@ impl Watching {
             self.accesses.as_mut().map(|accesses| accesses.of_others(&pids)).unwrap_or_default();
         let mut around = before.until_now();
         // The quota of the processes' cgroup may differ from that of our own.
-        let throttled = throttled_before.zip(throttled(&files));
-        around.throttled_seconds = throttled.map(|(before, after)| (after - before).max(0.0));
+        around.throttled_seconds = grown_most(&throttled_before, &throttled(&files));
         Run {
             // The exit status of the attached processes is not available to us.
             ended: Ended { exit: Exit::Code(0), wall, late: Duration::ZERO, usage, left: Vec::new() },

@@ -78,8 +78,8 @@ impl Seen {
     pub(super) fn name_uninterruptible(&mut self, syncs: u64) {
         let syncs = |what: &Waiting| if *what == Waiting::Fsync { syncs } else { 0 };
         let looks = |what: &Waiting| self.waits.get(what).map_or(0, |waits| waits.threads) + syncs(what);
-        let all = [Waiting::Server, Waiting::Fsync, Waiting::Disk];
-        let what = all.into_iter().max_by_key(looks).unwrap_or(Waiting::Disk);
+        let all = [Waiting::Server, Waiting::Disk, Waiting::Fsync].into_iter();
+        let what = all.filter(|what| looks(what) > 0).max_by_key(looks).unwrap_or(Waiting::Disk);
         if let Some(held) = self.waiting.remove(&Waiting::Uninterruptible) {
             *self.waiting.entry(what).or_default() += held;
         }

@@ -66,7 +66,10 @@ const FILES: [(&str, Waiting); 8] = [
 ];
 
 /// Types of file systems whose files are on a server.
-const SERVED: &str = "nfs nfs4 cifs smb3 9p ceph afs lustre virtiofs fuse glusterfs beegfs gpfs";
+const SERVED: &str =
+    "nfs nfs4 cifs smb3 9p ceph afs lustre orangefs vboxsf virtiofs fuse glusterfs beegfs gpfs";
+/// Types of file systems that a program of this machine serves, usually from a disk.
+const LOCAL: &str = "fuseblk fuse.fuse-overlayfs fuse.mergerfs fuse.squashfuse fuse.squashfuse_ll fuse.bindfs fuse.gocryptfs fuse.ntfs-3g";
 
 /// The name of a process's open file in `/proc/PID/fd`. That of a file that is not on a disk begins with its kind.
 pub(super) fn name_file(pid: i32, file: u64) -> Option<String> {
@@ -74,21 +77,28 @@ pub(super) fn name_file(pid: i32, file: u64) -> Option<String> {
     let link = fs::read_link(&place).ok()?.to_string_lossy().into_owned();
     let text = |name: &str| fs::read_to_string(format!("/proc/{pid}/{name}")).unwrap_or_default();
     let is = |what: fn(&FileType) -> bool| fs::metadata(&place).is_ok_and(|of| what(&of.file_type()));
-    Some(match () {
-        () if !link.starts_with('/') => link,
-        // Reading the type of the file may wait for its server, but reading the mounts does not.
-        () if is_served(&text(&format!("fdinfo/{file}")), &text("mountinfo")) => format!("server:{link}"),
-        () if is(FileType::is_fifo) => format!("pipe:{link}"),
-        () if is(FileType::is_char_device) => format!("device:{link}"),
-        () => link,
+    if !link.starts_with('/') {
+        return Some(link);
+    }
+    Some(match is_served(&text(&format!("fdinfo/{file}")), &text("mountinfo")) {
+        Some(true) => format!("server:{link}"),
+        // Reading the type of a file may wait for its server, but reading the mounts does not.
+        Some(false) if is(FileType::is_fifo) => format!("pipe:{link}"),
+        Some(false) if is(FileType::is_char_device) => format!("device:{link}"),
+        None if link.starts_with("/dev/") => format!("device:{link}"),
+        _ => link,
     })
 }
 
-/// Whether an open file is on a server, from its `fdinfo` and the mounts.
-fn is_served(info: &str, mounts: &str) -> bool {
-    let mount = mounts.lines().find(|line| line.split(' ').next() == field(info, "mnt_id"));
-    let kind = mount.and_then(|line| line.split_once(" - ")?.1.split(' ').next());
-    kind.is_some_and(|kind| SERVED.split(' ').any(|one| one == kind) || kind.starts_with("fuse."))
+/// Whether an open file is on a server, from its `fdinfo` and the mounts; `None` if this is unknown.
+fn is_served(info: &str, mounts: &str) -> Option<bool> {
+    let mount = mounts.lines().find(|line| line.split(' ').next() == field(info, "mnt_id"))?;
+    let kind = mount.split_once(" - ")?.1.split(' ').next().filter(|kind| !is_one_of(kind, LOCAL))?;
+    Some(is_one_of(kind, SERVED) || kind.starts_with("fuse."))
+}
+
+fn is_one_of(word: &str, words: &str) -> bool {
+    words.split(' ').any(|one| one == word)
 }
 
 /// Kernel functions in which threads sleep, by parts of their names. Locks include those of an address space or a
@@ -232,8 +242,8 @@ mod tests {
             32 22 0:51 / /mnt/b rw - fuse.sshfs host:/b rw\n\
             33 22 8:17 / /mnt/c rw - fuseblk /dev/sdb1 rw\n";
         let is = |id: u32| is_served(&format!("pos:\t0\nflags:\t02\nmnt_id:\t{id}\n"), mounts);
-        assert_eq!([22, 31, 32, 33, 3].map(is), [false, true, true, false, false]);
-        assert!(!is_served("", mounts) && !is_served("mnt_id: 22", ""));
+        assert_eq!([22, 31, 32, 33, 3].map(is), [Some(false), Some(true), Some(true), None, None]);
+        assert_eq!([is_served("", mounts), is_served("mnt_id: 22", "")], [None, None]);
     }
 
     #[test]

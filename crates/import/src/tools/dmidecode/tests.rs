@@ -248,6 +248,7 @@ fn devices_without_handles_are_told_apart_by_their_slots() {
     assert!(is_refused(&[device("A1", "M393A2"), device("A1", "HMA82G")]));
     assert!(is_refused(&[with("0024", "A1", "M393A2"), device("A1", "HMA82G")]));
     // Some firmware has one name for all slots.
+    assert_eq!(devices(&[device("A1", "M393A2"), device("A1", "M393A2")]), 2);
     assert_eq!(devices(&[with("0024", "A1", "M393A2"), with("0025", "A1", "HMA82G")]), 2);
     let unnamed = |part: &str| device("A1", part).replace("NODE 1", "Not Specified");
     assert_eq!(devices(&[unnamed("M393A2"), unnamed("HMA82G")]), 2);
