@@ -86,8 +86,7 @@ impl Sections {
 
     /// A line of prose, which may name the machine of the outputs below it.
     pub(crate) fn note_subject(&mut self, text: &str, line: Option<Line>) {
-        let line =
-            line.filter(|l| l.text.len() <= 100 && split_words(l.text).iter().any(|word| is_machine(word)));
+        let line = line.filter(|l| l.text.len() <= 100 && split_words(l.text).iter().any(|w| is_machine(w)));
         self.subject = line.map(|line| origin("", text, line)).or(self.subject.take());
     }
 

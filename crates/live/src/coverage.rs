@@ -34,7 +34,7 @@ pub(crate) fn of(root: &Root, found: &Found) -> Vec<Coverage> {
     let not_shown = || text!("live-not-told", "the kernel does not expose it");
     let mut all: Vec<Coverage> =
         found.look.shown().map(|(what, seen)| unless(what, seen, not_shown())).collect();
-    let pressure = unless("pressure", found.look.shows_pressure(), not_shown());
+    let pressure = unless("pressure", found.look.pressure.iter().any(Option::is_some), not_shown());
     let without = pressure.reason.is_some();
     all.push(if without { pressure.with_remedy("boot with psi=1 (CONFIG_PSI)") } else { pressure });
     all.push(processes(root));

@@ -31,7 +31,7 @@ pub(crate) struct Look {
     vmstat: Vec<(&'static str, u64)>,
     /// Page counters, which are read if there are several nodes.
     pages: Option<Pages>,
-    pressure: [Option<u64>; 3],
+    pub(crate) pressure: [Option<u64>; 3],
     clocks: Clocks,
     quotas: Quotas,
 }
@@ -67,11 +67,6 @@ impl Look {
     /// Whether the clock is available from a source other than the probe.
     pub(crate) fn tells_the_clock(&self) -> bool {
         self.clocks.is_shown()
-    }
-
-    /// Whether the kernel reports pressure.
-    pub(crate) fn shows_pressure(&self) -> bool {
-        self.pressure.iter().any(Option::is_some)
     }
 
     /// The other sources in /proc, by their names in the coverage, and whether each is available.
@@ -160,7 +155,7 @@ mod tests {
         let none = Tree::new();
         let nothing = Look::now(&none.root(), &mut KeptFiles::default(), &cpus, &[], &[]);
         assert_eq!(nothing.shown().collect::<Vec<_>>(), [("CPU times", false), ("vmstat", false)]);
-        assert!(!nothing.shows_pressure() && slept.shows_pressure());
+        assert!(nothing.pressure == [None; 3] && slept.pressure != [None; 3]);
         assert_eq!(nothing.until(&nothing, &none.root()).times.all(), 0.0);
     }
 }

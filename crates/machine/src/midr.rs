@@ -30,11 +30,6 @@ impl Midr {
         let file = format!("/sys/devices/system/cpu/cpu{cpu}/regs/identification/midr_el1");
         Some(Self::from_register(number(&root.text(&file)?)?))
     }
-
-    /// Variant and revision in Arm's notation: `r1p0`.
-    pub fn revision_name(&self) -> String {
-        format!("r{}p{}", self.variant, self.revision)
-    }
 }
 
 /// The vendors and their parts: `41 ARM`, and below it `  d0c Neoverse-N1`.
@@ -105,7 +100,7 @@ mod tests {
             assert_eq!(vendor(midr.implementer), Some(vendor_name));
             assert_eq!(name(midr.implementer, midr.part), Some(core));
             assert_eq!(microarchitecture(midr.implementer, midr.part).as_deref(), Some(design));
-            assert_eq!(midr.revision_name(), revision);
+            assert_eq!(format!("r{}p{}", midr.variant, midr.revision), revision);
         }
     }
 

@@ -97,7 +97,7 @@ fn arm(root: &Root, cpuinfo: &str) -> Processor {
         vendor: midr.and_then(|midr| midr::vendor(midr.implementer)).map(str::to_owned),
         model_name: midr.and_then(|midr| midr::name(midr.implementer, midr.part)).map(str::to_owned),
         model: midr.map(|midr| midr.part),
-        revision: midr.map(|midr| midr.revision_name()),
+        revision: midr.map(|midr| format!("r{}p{}", midr.variant, midr.revision)),
         implementer: midr.map(|midr| midr.implementer),
         microarchitecture: midr.and_then(|midr| midr::microarchitecture(midr.implementer, midr.part)),
         ..Processor::default()

@@ -143,10 +143,7 @@ pub fn restore(
         if again && !change.syntax.are_equal(&now, &change.old) {
             all[at] = write_old_value(files, journal, at, change)?;
             // Without the governor `userspace`, which someone replaced, the clock has no meaning.
-            if change.is_watched()
-                && change.path.ends_with("/scaling_setspeed")
-                && matches!(all[at], RestoreOutcome::Refused(_))
-            {
+            if change.path.ends_with("/scaling_setspeed") && matches!(all[at], RestoreOutcome::Refused(_)) {
                 all[at] = RestoreOutcome::Theirs(now);
             }
         } else if again && all[at] != RestoreOutcome::WasBack {

@@ -50,8 +50,7 @@ impl Setting<'_> {
 pub(super) fn is_fixed(setting: &ClockSetting) -> bool {
     let chooses = |driver: &str| matches!(driver, "intel_pstate" | "amd-pstate-epp");
     let driver = setting.driver.as_deref();
-    let is_lowest =
-        setting.governor.as_deref() == Some("powersave") && driver.is_some_and(|name| !chooses(name));
+    let is_lowest = setting.governor.as_deref() == Some("powersave") && driver.is_some_and(|n| !chooses(n));
     is_lowest || setting.set_hz.is_some()
 }
 

@@ -29,9 +29,9 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 /// Fewer devices than channels, if the names of the slots do not tell the channels. Workstation processors of one package share the design
 /// of a server's but have half its channels, so several packages are required; a soldered device has several channels.
 fn find_few(machine: &Machine, slots: &[&MemoryDevice]) -> Option<Finding> {
-    let is_bare =
-        machine.virtualization.hypervisor.as_deref() == Some("none") && machine.memory_bytes.is_some();
-    let packages = machine.counts.packages.filter(|packages| *packages > 1 && is_bare)?;
+    let is_bare = machine.virtualization.hypervisor.as_deref() == Some("none");
+    let is_whole = is_bare && machine.memory_bytes.is_some();
+    let packages = machine.counts.packages.filter(|packages| *packages > 1 && is_whole)?;
     let most = memory_channels::of_processor(machine, "mem.channels")? as usize * packages as usize;
     let filled = slots.iter().filter(|slot| size_of(slot) > 0);
     let forms: Option<Vec<_>> = filled.map(|slot| slot.form.as_deref().filter(|f| *f == "DIMM")).collect();

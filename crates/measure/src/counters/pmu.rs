@@ -57,13 +57,8 @@ pub(super) fn unit(root: &Root, name: &str) -> Option<Pmu> {
 }
 
 impl Pmu {
-    fn file(&self, path: &str) -> String {
+    pub(super) fn file(&self, path: &str) -> String {
         format!("{DEVICES}/{}/{path}", self.name)
-    }
-
-    /// The CPUs on which the unit's counts are read, one per package. Events are counted once on each of these CPUs.
-    pub(super) fn cpumask(&self, root: &Root) -> Option<CpuList> {
-        root.cpu_list(&self.file("cpumask"))
     }
 
     /// An event that the unit describes in its `events` directory.

@@ -204,7 +204,9 @@ fn open_family(
         let code = |event: &str| {
             if event.contains('=') { unit.encode(root, event) } else { unit.event(root, event) }
         };
-        let Some(cpus) = unit.cpumask(root).filter(|cpus| !cpus.is_empty()) else { continue };
+        // Events are counted once on each of these CPUs, one per package.
+        let cpus = root.cpu_list(&unit.file("cpumask"));
+        let Some(cpus) = cpus.filter(|cpus| !cpus.is_empty()) else { continue };
         for (role, event, bytes) in &family.events {
             let about_the_bus = matches!(role, Role::BusySlots | Role::Clocks);
             let Some(code) = code(event) else {

@@ -93,12 +93,9 @@ pub(super) fn name_file(pid: i32, file: u64) -> Option<String> {
 /// Whether an open file is on a server, from its `fdinfo` and the mounts; `None` if this is unknown.
 fn is_served(info: &str, mounts: &str) -> Option<bool> {
     let mount = mounts.lines().find(|line| line.split(' ').next() == field(info, "mnt_id"))?;
-    let kind = mount.split_once(" - ")?.1.split(' ').next().filter(|kind| !is_one_of(kind, LOCAL))?;
-    Some(is_one_of(kind, SERVED) || kind.starts_with("fuse."))
-}
-
-fn is_one_of(word: &str, words: &str) -> bool {
-    words.split(' ').any(|one| one == word)
+    let kind = mount.split_once(" - ")?.1.split(' ').next()?;
+    let is_one_of = |kinds: &str| kinds.split(' ').any(|one| one == kind);
+    (!is_one_of(LOCAL)).then(|| is_one_of(SERVED) || kind.starts_with("fuse."))
 }
 
 /// Kernel functions in which threads sleep, by parts of their names. Locks include those of an address space or a

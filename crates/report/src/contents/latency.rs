@@ -14,8 +14,7 @@ const FEW: usize = 32;
 
 /// The block; `None` if there are too few results for a curve.
 pub(crate) fn block(record: &Record) -> Option<Block> {
-    let of =
-        |metric| record.measurements_of(metric).filter(|m| m.summary.n > 0).collect::<Vec<&Measurement>>();
+    let of = |e| record.measurements_of(e).filter(|m| m.summary.n > 0).collect::<Vec<&Measurement>>();
     let (all, cycles) = (of(metrics::LOAD_LATENCY), of(metrics::LOAD_LATENCY_CYCLES));
     (all.len() > FEW).then_some(())?;
     let mut block = Block::new("Points of the latency curve", Some(metrics::LOAD_LATENCY.name()), Vec::new());

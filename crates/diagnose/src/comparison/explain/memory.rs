@@ -53,11 +53,11 @@ pub(super) fn explain_bandwidth(pair: &Pair) -> Option<OneSided> {
         Some((this, base)) => {
             (BANDWIDTH, Speed::new(find_difference(this, base, Better::Higher)?, this, base))
         }
-        None => {
-            // The peak depends on the number of channels.
-            [pair.base, pair.this].iter().all(|of| channels(&of.record.machine).is_some()).then_some(())?;
-            (PEAK_BANDWIDTH, Speed { factor: cause.factor, unreliable: false })
+        // The peak depends on the number of channels.
+        None if [pair.base, pair.this].iter().any(|of| channels(&of.record.machine).is_none()) => {
+            return None;
         }
+        None => (PEAK_BANDWIDTH, Speed { factor: cause.factor, unreliable: false }),
     };
     differs(speed.factor).then(|| explain_faster(pair, result.into(), speed, vec![cause]))
 }

@@ -247,7 +247,7 @@ fn check_pages(notes: &mut NodeCoverage, column: &mut Column) {
         None => column.cycle.mapping().page().word(),
     };
     match column.huge_share {
-        Some(share) if share < LEAST_HUGE => notes.add_page_walks(column.node, share),
+        Some(share) if share < LEAST_HUGE => notes.walks.push((column.node, share)),
         Some(_) => {}
         None => notes.add(column.node, Coverage::degraded("", PAGE_SIZE_NOT_VERIFIED)),
     }

@@ -23,7 +23,8 @@ pub(crate) struct NodeCoverage {
     said: Vec<(Coverage, CpuList)>,
     short_of_time: Low,
     short_of_memory: Low,
-    walks: Low,
+    /// Nodes of which only this share of the memory is on huge pages, which is too little to exclude page walks.
+    pub(crate) walks: Low,
 }
 
 impl NodeCoverage {
@@ -45,11 +46,6 @@ impl NodeCoverage {
     pub(crate) fn add_smaller(&mut self, node: u32, touched: usize, for_time: bool) {
         let low = if for_time { &mut self.short_of_time } else { &mut self.short_of_memory };
         low.push((node, touched as f64));
-    }
-
-    /// Adds that only this share of the node's memory is on huge pages, which is too little to exclude page walks.
-    pub(crate) fn add_page_walks(&mut self, node: u32, share: f64) {
-        self.walks.push((node, share));
     }
 
     /// The entries, with their names. `wanted` is the amount of memory wanted per node, and `more_time` is the remedy
@@ -95,7 +91,7 @@ mod tests {
             notes.add_smaller(node, (8 + node as usize % 2 * 4) << 20, true);
             notes.add_skipped(node, Unavailable::new("mbind is refused: EPERM").with_remedy("allow mbind"));
         }
-        notes.add_page_walks(3, 0.5);
+        notes.walks.push((3, 0.5));
         let lines = notes.into_entries(64 << 20, "linespeed run numa");
         let words: Vec<(&str, String)> = lines.iter().map(|line| (line.what.as_str(), line.why())).collect();
         let words: Vec<(&str, &str)> = words.iter().map(|(what, why)| (*what, why.as_str())).collect();
