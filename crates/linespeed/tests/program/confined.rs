@@ -242,7 +242,7 @@ fn where_proc_hides_processes_ones_own_are_watched_and_anothers_refused() {
     let line = format!("sleep 60 & {} stat --json -p $! --for 400ms; kill $!", copy.display());
     let waits = hidden(&["stat", "-q", "--", "sh", "-c", &line]).record();
     is_said_to_sleep(test, &waits);
-    let work = hidden(&["stat", "--json", "--", "sh", "-c", "sleep 0.4 & sleep 0.4; wait"]).record();
+    let work = hidden(&["stat", "--json", "--", "sh", "-c", "sleep 1.2 & sleep 1.2; wait"]).record();
     assert!(figures(&work, "workload.time") > 0);
     is_said_to_sleep(test, &work);
 }
