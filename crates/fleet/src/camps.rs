@@ -1,4 +1,4 @@
-//! Camps: groups of machines of the same kind whose speeds differ, divided by a known fact or for an unknown reason.
+//! Camps: groups of machines of the same kind, each group with its own speed, because of a known fact or for an unknown reason.
 //! Also finds results that drift during a collection.
 
 use std::collections::BTreeMap;

@@ -330,7 +330,7 @@ fn read_options(words: &[String], valued: &str, mut each: impl FnMut(&str, Optio
 /// Words that start loops and conditionals in a shell.
 const KEYWORDS: [&str; 8] = ["while", "until", "for", "if", "case", "do", "{", "("];
 
-/// The script in a command line, on one line as written: the argument of `sh -c`, otherwise the whole command line.
+/// The script in a command line, joined into one line: the argument of `sh -c`, or else the whole command line.
 fn script(text: &str) -> String {
     let shells = ["sh -c ", "bash -c ", "zsh -c ", "dash -c "];
     let at = shells.iter().filter_map(|shell| Some(text.find(shell)? + shell.len())).min();

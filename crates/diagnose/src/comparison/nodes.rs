@@ -15,7 +15,7 @@ use crate::figures::cite_fact;
 use crate::node_costs::nodes_of_cpus;
 
 /// Remote memory is mentioned if it is slower than local memory by this factor.
-const WORTH_TELLING: f64 = 1.1;
+const APART: f64 = 1.1;
 
 /// Operations of lmbench's stream, the most widely used first.
 const OPS: &[&str] = &["copy", "triad", "scale", "add"];
@@ -113,7 +113,7 @@ pub(crate) fn describe_nodes(known: &Known) -> Vec<Text> {
     let said = |reach: &Reach| {
         let far = reach.far.as_ref().or(reach.other.as_ref())?;
         let ratio = far.value / reach.own.value;
-        if ratio < WORTH_TELLING || reach.own.unfit.is_some() {
+        if ratio < APART || reach.own.unfit.is_some() {
             return None;
         }
         let (what, factor) = (&reach.what, Value::Factor(ratio));

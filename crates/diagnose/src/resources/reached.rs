@@ -123,7 +123,7 @@ pub(super) fn beyond_advertised(record: &Record, walk: Walk) -> u64 {
 const LEAST_TIMES: f64 = 3.5;
 
 /// Whether arrays are so small that the last-level caches, as advertised or as measured, may contain part of the data. Arrays of another
-/// tool count as memory if they are at least twice the size of the advertised caches.
+/// tool are assumed to lie in memory, not in a cache, if they are at least twice the size of the advertised caches.
 pub(super) fn maybe_cached(record: &Record, levels: &[Level], bandwidth: &Measurement) -> bool {
     let walked = walked(bandwidth);
     if record.import.is_some() {

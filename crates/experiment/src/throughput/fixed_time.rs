@@ -91,7 +91,7 @@ impl FixedTime {
         };
         let reason = if self.is_sure() {
             text!(
-                "a run takes {took} on any number of CPUs, while {busy}: the command runs for a fixed time, so its \
+                "a run takes {took} regardless of the number of CPUs, although {busy}: the command runs for a fixed time, so its \
                  throughput is unknown"
             )
         } else {

@@ -68,7 +68,7 @@ impl Layer for KernelLayer {
         let report = answer
             .passes
             .first()
-            .ok_or_else(|| Unavailable::new(text!("the kernel module reported no pass")))?;
+            .ok_or_else(|| Unavailable::new(text!("the kernel module reported no passes")))?;
         read_report(report, self.ticks, self.interrupts, counted)
     }
 }

@@ -56,7 +56,7 @@ impl Running {
 
     fn refused(&self, error: &io::Error) -> Unavailable {
         let device = self.path.display().to_string();
-        Unavailable::new(text!("KVM ({device}) does not run the guest: {error}"))
+        Unavailable::new(text!("KVM ({device}) cannot run the guest: {error}"))
     }
 
     /// Determines the first way to exit the guest that works, and how long the guest takes for the trial range.

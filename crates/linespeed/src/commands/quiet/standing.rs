@@ -15,7 +15,7 @@ use crate::failure::{Failure, signal_code};
 use crate::options::Options;
 use ::drawn::knob_changes;
 
-/// `--restore`: restores the settings left by an earlier session.
+/// `--restore`: reverts the changes left by an earlier session.
 pub(super) fn restore(options: &Options) -> Result<u8, Failure> {
     // A signal that arrives during the restore is handled afterwards.
     let stop = signals::install();
