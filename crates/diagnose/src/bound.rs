@@ -350,7 +350,10 @@ pub fn bound(index: &RecordIndex) -> Option<Bound> {
     // The cause is unknown if most of the time is spent on loads of an unknown level, unless processes or threads run one at a time.
     let is_one = first.by == BoundBy::OneThread && threads::only(&facts).is_some();
     let computes = first.by == BoundBy::Cpu || is_one;
-    first.by = if computes && core::is_hidden(&facts) { BoundBy::Unknown } else { first.by };
+    // Threads that exited unsampled may have been in the run queue all the time that they were off-CPU.
+    let is_unsampled = first.by == BoundBy::Waiting && facts.hardly_seen();
+    let is_unknown = computes && core::is_hidden(&facts) || is_unsampled;
+    first.by = if is_unknown { BoundBy::Unknown } else { first.by };
     let is_shown = |cause: &Cause| own(cause) >= SECOND || cause.is_outside();
     let mut besides: Vec<Cause> = causes.take(others.clamp(1, 2)).filter(is_shown).collect();
     if others > besides.len() {
