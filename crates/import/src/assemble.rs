@@ -61,7 +61,7 @@ pub(crate) fn assemble(
     let numactl = merge::numactl(std::mem::take(&mut facts.numactl), &lscpu)?;
     merge::slots(&facts)?;
     merge::caches(&facts, &lscpu)?;
-    if let Some(withheld) = merge::rows(&facts, &lscpu)? {
+    if let Some(withheld) = merge::rows(&facts, &lscpu, cpus::known(&lscpu, &numactl, &facts, &machine))? {
         draft.withheld.push(withheld);
         facts.rows.clear();
     }

@@ -154,6 +154,8 @@ pub(crate) struct CpuRow {
     pub online: bool,
     /// Whether the table has a row for every CPU, including offline CPUs (`-e`).
     pub of_all: bool,
+    /// Whether the command line above the table may have left out other rows.
+    pub selected: bool,
     /// Highest and lowest clock, Hz.
     pub hz: (Option<u64>, Option<u64>),
     /// The source of the row.

@@ -36,6 +36,16 @@ pub(super) fn fill(
     nodes(lscpu, numactl, facts, machine, contradictions);
 }
 
+/// The number of CPUs according to all outputs other than the rows of lscpu.
+pub(super) fn known(lscpu: &Lscpu, numactl: &Numactl, facts: &Facts, machine: &Machine) -> usize {
+    let (present, online) = (machine.counts.cpus_present, machine.counts.cpus_online);
+    let counted = lscpu.machine.count(key::CPUS).max(present).max(online);
+    let file =
+        facts.files.get("/sys/devices/system/cpu/online").and_then(|file| file.value.trim().parse().ok());
+    let of_nodes = numactl.nodes.values().filter_map(|node| node.cpus.as_ref()).map(|cpus| cpus.value.len());
+    of_nodes.sum::<usize>().max(counted.unwrap_or(0) as usize).max(file.map_or(0, |list: CpuList| list.len()))
+}
+
 /// Notes that the cores and packages of the CPUs are unknown, and why.
 pub(super) fn not_placed(facts: &Facts, machine: &Machine, coverage: &mut Vec<Coverage>) {
     let unknown = machine.cpus.iter().any(|cpu| cpu.online && cpu.core.is_none());
@@ -268,6 +278,7 @@ fn nodes(
     let listed = Some(ids.len() as u32).filter(|count| *count > 0 && (square || all || counted.is_some()));
     let nodes = Fact::value_of(&numactl.available).or(listed.max(counted.map(|(count, _)| count)));
     machine.counts.nodes = nodes.or(machine.counts.nodes);
+    let is_whole = machine.counts.nodes.is_none_or(|nodes| nodes as usize == machine.nodes.len());
     let by_cpu: BTreeMap<u32, u32> =
         machine.nodes.iter().flat_map(|node| node.cpus.iter().map(move |cpu| (cpu, node.id))).collect();
     for cpu in &mut machine.cpus {
@@ -276,13 +287,12 @@ fn nodes(
     if machine.cpus.is_empty() {
         // Only numactl lists the CPUs.
         let cpu = |(id, node)| Cpu { id, online: true, allowed: true, node: Some(node), ..Cpu::default() };
-        machine.cpus = by_cpu.into_iter().map(cpu).collect();
+        machine.cpus = by_cpu.into_iter().filter(|_| is_whole).map(cpu).collect();
     } else {
         within(lscpu, numactl, machine, contradictions);
     }
     let sizes: Option<u64> = machine.nodes.iter().map(|node| node.bytes).sum();
-    let complete = !machine.nodes.is_empty() && machine.counts.nodes == Some(machine.nodes.len() as u32);
-    let sizes = sizes.filter(|bytes| complete && *bytes > 0);
+    let sizes = sizes.filter(|bytes| is_whole && machine.counts.nodes.is_some() && *bytes > 0);
     machine.memory_bytes = machine.memory_bytes.or(sizes).or(Fact::value_of(&facts.memory));
 }
 

@@ -118,40 +118,38 @@ pub(super) fn slots(facts: &Facts) -> Result<(), Error> {
     Ok(())
 }
 
-/// Why the rows of `lscpu -e` are ignored; `None` if no row is missing. Refuses contradictory rows, and rows for CPUs that are not in
-/// lscpu's list.
-pub(super) fn rows(facts: &Facts, lscpu: &Lscpu) -> Result<Option<Withheld>, Error> {
+/// Why the rows of `lscpu -e` are ignored; `None` if no row is missing. `known` is the number of CPUs according to other outputs. Refuses
+/// contradictory rows, and rows for CPUs that are not in lscpu's list.
+pub(super) fn rows(facts: &Facts, lscpu: &Lscpu, known: usize) -> Result<Option<Withheld>, Error> {
     let Some(first) = facts.rows.first() else { return Ok(None) };
     let all: CpuList = facts.rows.iter().map(|row| row.cpu).collect();
-    let mut known: std::collections::BTreeMap<u32, &CpuRow> = std::collections::BTreeMap::new();
+    let mut found: std::collections::BTreeMap<u32, &CpuRow> = std::collections::BTreeMap::new();
     for row in &facts.rows {
-        let before = *known.entry(row.cpu).or_insert(row);
+        let before = *found.entry(row.cpu).or_insert(row);
         let places = [(before.socket, row.socket), (before.node, row.node), (before.core, row.core)];
         if places.iter().any(|(one, other)| one.is_some() && other.is_some() && one != other) {
             return Err(several(&before.origin, &row.origin));
         }
     }
-    let why = |why: &str, origin: &Origin| {
-        Ok(Some(Withheld { what: "machine.cpus".to_owned(), why: why.to_owned(), origin: origin.clone() }))
-    };
-    if let Some((list, fact)) = lscpu.machine.cpus(key::ONLINE).zip(lscpu.machine.get(key::ONLINE)) {
-        let offline = lscpu.machine.cpus(key::OFFLINE).unwrap_or_default();
-        let online: CpuList = facts.rows.iter().filter(|row| row.online).map(|row| row.cpu).collect();
-        if !all.is_subset(&list.union(&offline)) {
-            return Err(several(&fact.origin, &first.origin));
-        }
-        if !list.is_subset(&online) {
-            return why("rows are missing for some online CPUs", &first.origin);
-        }
+    let online = lscpu.machine.cpus(key::ONLINE).zip(lscpu.machine.get(key::ONLINE));
+    let offline = lscpu.machine.cpus(key::OFFLINE).unwrap_or_default();
+    if let Some((_, fact)) = online.as_ref().filter(|(list, _)| !all.is_subset(&list.union(&offline))) {
+        return Err(several(&fact.origin, &first.origin));
     }
-    if let Some(broken) = &facts.broken_row {
-        return why("a row is truncated; others may be missing", broken);
-    }
+    let shown: CpuList = facts.rows.iter().filter(|row| row.online).map(|row| row.cpu).collect();
+    let is_whole = online.as_ref().is_some_and(|(list, _)| list.is_subset(&shown));
     let gap = all.iter().last().is_some_and(|last| last as usize >= all.len());
-    if gap && (facts.rows.iter().all(|row| row.of_all) || !all.contains(0)) {
-        return why("rows are missing: the CPU numbers have gaps", &first.origin);
-    }
-    Ok(None)
+    let gap = gap && (facts.rows.iter().all(|row| row.of_all) || !all.contains(0));
+    let reasons = [
+        (online.is_some(), "rows are missing for some online CPUs"),
+        (known > all.len(), "rows are missing: other outputs show more CPUs"),
+        (facts.broken_row.is_some(), "a row is truncated; others may be missing"),
+        (facts.rows.iter().all(|row| row.selected), "the command line may leave out rows"),
+        (gap, "rows are missing: the CPU numbers have gaps"),
+    ];
+    let origin = facts.broken_row.as_ref().unwrap_or(&first.origin).clone();
+    let why = reasons.into_iter().find(|(is_so, _)| *is_so && !is_whole);
+    Ok(why.map(|(_, why)| Withheld { what: "machine.cpus".to_owned(), why: why.to_owned(), origin }))
 }
 
 /// Merges the outputs of numactl and numastat. Refuses contradictions between them and with lscpu.

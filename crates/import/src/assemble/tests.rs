@@ -333,3 +333,38 @@ fn what_other_programs_print_between_is_no_content_of_a_file() {
     let greps = "$ grep -m1 \"model name\" /proc/cpuinfo; grep MemTotal /proc/meminfo\nmodel name\t: Xeon\nMemTotal:       263749124 kB\n";
     assert_eq!(machines(greps, Split::Hosts).unwrap()[0].machine.memory_bytes, Some(263_749_124 << 10));
 }
+
+#[test]
+fn a_table_of_cpus_that_a_command_cut_counts_none_of_them() {
+    let head = "CPU NODE SOCKET CORE L1d:L1i:L2:L3 ONLINE\n";
+    let row = |cpu: u32| format!("{cpu:3}    0      0 {cpu:4} {cpu}:{cpu}:{cpu}:0          yes\n");
+    let rows: String = (0..4).map(row).collect();
+    let counts = |text: &str| {
+        let imported = machines(text, Split::Hosts).unwrap().remove(0);
+        let counts = imported.machine.counts;
+        (counts.cores, counts.cpus_present, counts.cpus_online, imported.import.withheld.len())
+    };
+    let whole = format!("$ lscpu -e\n{head}{rows}");
+    assert_eq!(counts(&whole), (Some(4), Some(4), Some(4), 0));
+    for filter in ["head -5", "grep -v no", "tail -n +1 | awk 1", "sed -n 1,5p", "less"] {
+        let cut = whole.replace("lscpu -e", &format!("lscpu -e | {filter}"));
+        assert_eq!(counts(&(cut.clone() + "$ lscpu | grep ^CPU\nCPU(s): 64\n")), (None, Some(64), None, 1));
+        // Lists of all CPUs, and a second table, show that nothing is missing.
+        assert_eq!(counts(&(cut.clone() + &list(4))), (Some(4), Some(4), Some(4), 0));
+        assert_eq!(counts(&(cut + &whole)), (Some(4), Some(4), Some(4), 0));
+    }
+    for (other, present, online) in [
+        ("CPU(s): 64\n", Some(64), None),
+        ("node 0 cpus: 0 1 2 3\nnode 1 cpus: 4 5 6 7\n", None, None),
+        ("$ cat /sys/devices/system/cpu/online\n0-63\n", Some(64), Some(64)),
+        ("$ nproc --all\n16\n", Some(16), None),
+        ("$ getconf _NPROCESSORS_ONLN\n16\n", None, Some(16)),
+    ] {
+        assert_eq!(counts(&format!("{whole}\n{other}")), (None, present, online, 1), "{other}");
+    }
+    // The CPUs of a node whose line is missing are unknown.
+    let nodes =
+        machines("$ numactl -H | head -2\navailable: 2 nodes (0-1)\nnode 0 cpus: 0 1 2 3\n", Split::Hosts);
+    let nodes = nodes.unwrap().remove(0).machine;
+    assert_eq!((nodes.counts.nodes, nodes.nodes.len(), nodes.cpus.len()), (Some(2), 1, 0));
+}

@@ -21,7 +21,7 @@ pub(super) const PATTERNS: &[Tool] = tools! {
     5 "uptime and top" 6 "free" 7 "free of procps before 3.3.10" 8 "dmesg" 9 "tinymembench" 10 "time"
     11 "hyperfine" 12 "hyperfine --export-markdown" 13 "stress-ng --yaml" 14 "lmbench stream"
     15 "lmbench lat_mem_rd" 16 "numactl --show" 17 "UnixBench" 18 "7-Zip benchmark" 19 "mbw"
-    20 "cryptsetup benchmark" 21 "hackbench" 22 "CoreMark" 23 "lmbench operations" 24 "environment list"
+    20 "cryptsetup benchmark" 21 "hackbench" 22 "CoreMark" 23 "lmbench operations" 24 "environment list" 25 "nproc"
 };
 
 /// The files quoted in an output, each with its first line, and the lines about CPUs that were read so far.

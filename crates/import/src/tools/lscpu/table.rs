@@ -18,7 +18,7 @@ const CACHE_COLUMNS: &str =
 pub(crate) const LSCPU_EXTENDED: Tool = Tool {
     name: "lscpu -e",
     opens: |line, _| Form::Extended.head(line.text).is_some(),
-    reader: |_| Box::new(Table { form: Form::Extended, columns: Vec::new() }),
+    reader: |command| below(command, Form::Extended),
 };
 
 /// `lscpu -p`.
@@ -28,14 +28,14 @@ pub(crate) const LSCPU_PARSABLE: Tool = Tool {
         line.text.starts_with("# The following is the parsable format")
             || Form::Parsable.head(line.text).is_some()
     },
-    reader: |_| Box::new(Table { form: Form::Parsable, columns: Vec::new() }),
+    reader: |command| below(command, Form::Parsable),
 };
 
 /// `lscpu -C`.
 pub(crate) const LSCPU_CACHES: Tool = Tool {
     name: "lscpu -C",
     opens: |line, _| Form::Caches.head(line.text).is_some(),
-    reader: |_| Box::new(Table { form: Form::Caches, columns: Vec::new() }),
+    reader: |command| below(command, Form::Caches),
 };
 
 /// The name of a column in lower case, and its position in the header, in bytes.
@@ -110,6 +110,14 @@ impl Form {
 struct Table {
     form: Form,
     columns: Vec<Column>,
+    /// Whether the command line above may leave out rows.
+    selected: bool,
+}
+
+fn below(command: Option<&Command>, form: Form) -> Box<dyn Reader> {
+    let is_filter = |stage: &str| scan::begins(stage.trim_start(), "head|tail|grep|egrep|sed|awk|less|more");
+    let selected = command.is_some_and(|command| command.text.split('|').skip(1).any(is_filter));
+    Box::new(Table { form, columns: Vec::new(), selected })
 }
 
 impl Reader for Table {
@@ -138,7 +146,7 @@ impl Reader for Table {
         };
         let taken = match self.form {
             Form::Caches => take_cache(&cells, line, sink),
-            form => take_cpu(&cells, form == Form::Extended, line, sink),
+            _ => take_cpu(&cells, self, line, sink),
         };
         if taken { Fit::Taken } else { Fit::Over }
     }
@@ -149,9 +157,8 @@ fn find<'a>(cells: &[(&str, &'a str)], name: &str) -> Option<&'a str> {
     cells.iter().find(|(column, _)| *column == name).map(|(_, cell)| *cell)
 }
 
-/// Reads the row of a CPU, by column names in lower case; returns whether the row is valid. `of_all` means that the table
-/// also lists offline CPUs.
-fn take_cpu(cells: &[(&str, &str)], of_all: bool, line: Line, sink: &mut Sink) -> bool {
+/// Reads the row of a CPU, by column names in lower case; returns whether the row is valid.
+fn take_cpu(cells: &[(&str, &str)], table: &Table, line: Line, sink: &mut Sink) -> bool {
     let number = |name: &str| find(cells, name)?.parse::<u32>().ok();
     let Some(cpu) = number("cpu").filter(|cpu| *cpu <= record::cpu_list::MAX_CPU) else { return false };
     // `-e` prints all caches in one column, `-p` one column per cache.
@@ -167,7 +174,8 @@ fn take_cpu(cells: &[(&str, &str)], of_all: bool, line: Line, sink: &mut Sink) -
             .filter_map(|(name, number)| Some((parse_cache_name(name)?, number.parse().ok()?)))
             .collect(),
         online: !find(cells, "online").is_some_and(|word| scan::is_one_of(word, "no|N|n|nein|non|否")),
-        of_all,
+        of_all: table.form == Form::Extended,
+        selected: table.selected,
         hz: (hz("maxmhz"), hz("minmhz")),
         origin: sink.origin(line),
     });
