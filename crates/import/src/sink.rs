@@ -246,7 +246,8 @@ impl<'a> Sink<'a> {
             if siblings || known.value.is_empty() || parts(known).0 > parts(&fact).0 {
                 return;
             }
-            if !path.contains("/topology/") && parts(known).0 == 1 {
+            // A value that changes by itself is the last one.
+            if !path.contains("/topology/") && parts(known).0 == 1 && crate::tools::files::is_setting(&path) {
                 let (one, other) = (known.value.trim(), fact.value.trim());
                 let says = format!("{path} is {one:?} and later {other:?}; both values are discarded");
                 self.draft.contradictions.push(crate::facts::contradict(says, &known.origin, &fact.origin));

@@ -368,3 +368,15 @@ fn a_table_of_cpus_that_a_command_cut_counts_none_of_them() {
     let nodes = nodes.unwrap().remove(0).machine;
     assert_eq!((nodes.counts.nodes, nodes.nodes.len(), nodes.cpus.len()), (Some(2), 1, 0));
 }
+
+#[test]
+fn of_two_loads_the_last_one_counts() {
+    let imported = machines(
+        "[u@h ~]$ uptime\n 09:13:01 up 41 days, 22:10,  1 user,  load average: 14.12, 13.81, 12.22\n\
+         [u@h ~]$ top -bn1\ntop - 09:13:10 up 41 days, 22:10,  1 user,  load average: 14.02, 13.80, 12.23\n",
+        Split::Hosts,
+    );
+    let imported = imported.unwrap().remove(0);
+    assert_eq!(imported.state.load, Some([14.02, 13.8, 12.23]));
+    assert_eq!(imported.import.contradictions, []);
+}

@@ -134,7 +134,7 @@ const CHANGING: &str = "scaling_cur_freq|cpuinfo_cur_freq|loadavg|uptime|memory.
     package_throttle_count|usage|time|nr_periods|nr_throttled|temp1_input|temp";
 
 /// Whether a file has one line, which changes only if somebody changes it.
-fn is_setting(path: &str) -> bool {
+pub(crate) fn is_setting(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
     !is_long(path) && !path.contains(['*', '+', '=', ':']) && !scan::is_one_of(name, CHANGING)
 }
