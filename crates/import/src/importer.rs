@@ -233,7 +233,10 @@ impl Importer {
             let is_number = |cell: &String| parse_decimal(cell.trim_matches(['*', '`'])).is_some();
             self.rows += u64::from(line.kind == Kind::Row && line.cells.iter().any(is_number));
             let prose = line.kind == Kind::Text && !line.in_fence;
-            self.sections.note_subject(&self.text, Some(plain).filter(|_| prose));
+            if self.sections.note_subject(&self.text, plain, prose) {
+                self.close();
+                self.command = None;
+            }
             self.threads = prompts::find_threads(&line.text).filter(|_| prose).or(self.threads);
             self.add_unknown(plain);
         }
@@ -292,24 +295,24 @@ impl Importer {
         match prompts::find_mark(line.text, in_fence) {
             Some(Mark::Prompt { host, folder, command }) => {
                 self.close();
+                self.sections.note_subject(&self.text, line, false);
                 if let Some(host) = host {
                     self.sections.set_host(host);
                 }
-                if let Some(folder) = folder {
-                    folder.clone_into(&mut self.folder);
-                }
+                self.folder = folder.map_or_else(|| std::mem::take(&mut self.folder), str::to_owned);
                 self.begin(command);
             }
             Some(Mark::Command(command)) => {
                 self.close();
+                self.sections.note_subject(&self.text, line, false);
                 self.begin(command);
             }
             // Lines that begin with # may also be output.
             Some(Mark::Heading { level, text: words }) if !self.offer(line, None) => {
                 self.close();
                 self.command = None;
+                self.sections.note_subject(&self.text, line, true);
                 self.sections.add_heading(level, words);
-                self.sections.note_subject(&self.text, Some(line));
                 words.clone_into(&mut self.heading);
                 self.threads = prompts::find_threads(words);
                 if prompts::is_command(words) {
@@ -350,7 +353,7 @@ impl Importer {
         self.used.clear();
         let (text, goes_on) = continued(command);
         self.command_goes_on = goes_on;
-        self.sections.set_remote(prompts::remote_host(text));
+        self.sections.set_remote(text);
         let folder = self.folder.clone();
         self.folder = files::folder_after(&folder, text);
         self.command = (!command.is_empty()).then(|| Command { text: text.to_owned(), folder });

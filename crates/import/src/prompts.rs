@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+use regex_lite::Regex;
+
 use crate::scan;
 
 /// The kinds of lines other than output.
@@ -192,21 +194,17 @@ fn bare_prompt(text: &str) -> Option<&str> {
     (begins && !head && (spaced || is_command(command))).then_some(command)
 }
 
-/// The host on which `ssh` runs a command: `ssh -p 22 root@db1 lscpu`.
-pub(crate) fn remote_host(command: &str) -> Option<&str> {
-    /// Options without a value.
-    const ALONE: &str = "46AaCfGgKkMNnqsTtVvXxYy";
-    let mut words = command.split_whitespace().skip_while(|word| scan::is_one_of(word, RUNNERS));
-    words.next().filter(|word| *word == "ssh")?;
-    let mut host = words.next()?;
-    while let Some(option) = host.strip_prefix('-') {
-        if option.len() == 1 && !ALONE.contains(option) {
-            words.next()?;
-        }
-        host = words.next()?;
-    }
-    words.next()?;
-    host.rsplit('@').next().filter(|name| is_user(name) && is_telling(name))
+/// The host or the container that a line names, and the kind of line, according to `titles.txt`.
+pub(crate) fn titled_host(text: &str) -> Option<(&'static str, &str)> {
+    static TITLES: OnceLock<Vec<(&str, &str, Regex)>> = OnceLock::new();
+    let titles = TITLES.get_or_init(|| {
+        let rows = scan::rows::<3>(include_str!("titles.txt"));
+        rows.filter_map(|[kind, word, title]| Some((kind, word, Regex::new(title).ok()?))).collect()
+    });
+    titles.iter().filter(|(_, word, _)| text.contains(word)).find_map(|(kind, _, title)| {
+        let name = title.captures(text)?.get(1)?.as_str();
+        is_telling(name).then_some((*kind, name))
+    })
 }
 
 /// Words before a command that only change how the command is run.

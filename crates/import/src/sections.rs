@@ -8,6 +8,7 @@ use record::{Measurement, detail, metrics};
 use crate::facts::key;
 use crate::limits::{MOST_EXAMPLES, MOST_MACHINES};
 use crate::line::Line;
+use crate::prompts::titled_host;
 use crate::scan;
 use crate::sink::{Draft, origin};
 use crate::split::Split;
@@ -84,10 +85,16 @@ impl Sections {
         };
     }
 
-    /// A line of prose, which may name the machine of the outputs below it.
-    pub(crate) fn note_subject(&mut self, text: &str, line: Option<Line>) {
-        let line = line.filter(|l| l.text.len() <= 100 && split_words(l.text).iter().any(|w| is_machine(w)));
-        self.subject = line.map(|line| origin("", text, line)).or(self.subject.take());
+    /// A line that may name the machine of the outputs below it; returns whether it serves as a heading.
+    pub(crate) fn note_subject(&mut self, text: &str, line: Line, is_prose: bool) -> bool {
+        let bare = line.text.trim_end_matches([':', '：']);
+        let host = titled_host(line.text).filter(|(kind, _)| *kind != "ssh").map(|(_, host)| host);
+        let named = is_prose && bare.len() <= 100 && split_words(bare).iter().any(|word| is_machine(word));
+        let subject = Some(origin("", text, line)).filter(|_| named || host.is_some());
+        self.subject = subject.or(self.subject.take());
+        let title = host.or(Some(bare).filter(|_| named && bare.len() < line.text.len()));
+        // The heading is below those of all marked levels.
+        title.map(|title| self.add_heading(7, title)).is_some()
     }
 
     /// Sets the host; called for a prompt that contains a host name.
@@ -95,10 +102,11 @@ impl Sections {
         self.host = Some(host.to_owned());
     }
 
-    /// Sets the host on which the current command runs, if it is a remote host.
-    pub(crate) fn set_remote(&mut self, host: Option<&str>) {
-        self.remotes |= host.is_some();
-        self.remote = host.map(str::to_owned);
+    /// Sets the host on which `ssh` runs a command: `ssh -p 22 root@db1 lscpu`.
+    pub(crate) fn set_remote(&mut self, command: &str) {
+        self.remote =
+            titled_host(command).filter(|(kind, _)| *kind == "ssh").map(|(_, host)| host.to_owned());
+        self.remotes |= self.remote.is_some();
     }
 
     /// A heading.
@@ -336,6 +344,10 @@ fn is_machine(word: &str) -> bool {
 /// Whether two lines name different machines in their last words: `On the old server:` and `On the new server:`, `Machine A` and `Machine B`.
 /// `Server, old kernel:` and `First server run:` are about one machine.
 fn are_two_machines(one: &str, other: &str) -> bool {
+    if let (Some(one), Some(other)) = (titled_host(one), titled_host(other)) {
+        // The nodes of a machine are numbered from 0.
+        return one.0 == other.0 && one.1 != other.1 && one.1 != "node0";
+    }
     let [one, other] = [one, other].map(split_words);
     let apart: Vec<usize> = (0..one.len()).filter(|at| one.get(*at) != other.get(*at)).collect();
     let [at] = apart[..] else { return false };

@@ -370,6 +370,61 @@ fn a_table_of_cpus_that_a_command_cut_counts_none_of_them() {
 }
 
 #[test]
+fn lines_that_name_two_hosts_tell_machines_apart() {
+    let free = |used: u32| {
+        format!(
+            "              total        used        free      shared  buff/cache   available\n\
+             Mem:          32095 {used:11}       20480        112        7493       27540\n"
+        )
+    };
+    let stat = |throttled: u32| format!("nr_periods 81231\nnr_throttled {throttled}\n");
+    let load =
+        |load: u32| format!(" 10:11:12 up 12 days,  1:03,  1 user,  load average: {load}.20, 0.31, 0.12\n");
+    let text = |one: &str, other: &str, output: &dyn Fn(u32) -> String| {
+        format!("{one}\n{}{other}\n{}", output(1), output(2))
+    };
+    for (one, other) in [
+        ("=== node1 ===", "=== node2 ==="),
+        ("[node1]", "[node2]"),
+        ("node1:", "node2:"),
+        ("## web-1", "## web-2"),
+        ("**web1.example.com**", "**web2.example.com**"),
+        ("* prod-db-01:", "* prod-db-02:"),
+        ("10.0.0.1:", "10.0.0.2:"),
+        ("Host: frodo", "Host: gandalf"),
+        ("Connecting to app1...", "Connecting to app2..."),
+        ("[1] 10:11:12 [SUCCESS] frodo", "[2] 10:11:13 [SUCCESS] gandalf"),
+        ("$ docker exec -it web1 sh -c x", "$ docker exec web2 sh -c x"),
+        ("# kubectl -n shop exec deploy/a -- sh", "# kubectl exec -n shop deploy/b -- sh"),
+        ("$ sudo nsenter -t 1234 -a free -m", "$ sudo nsenter -t 1235 -a free -m"),
+        ("The host:", "The guest:"),
+        ("Server A (fast):", "Server B (slow):"),
+    ] {
+        for output in [&free as &dyn Fn(u32) -> String, &stat, &load] {
+            let two = text(one, other, output);
+            assert!(matches!(machines(&two, Split::Hosts), Err(Error::SeveralMachines(_))), "{two}");
+            assert_eq!(machines(&two, Split::Headings).unwrap().len(), 2, "{two}");
+        }
+    }
+    for (one, other) in [
+        ("Before:", "After:"),
+        ("run 1:", "run 2:"),
+        ("=== gcc12 ===", "=== gcc13 ==="),
+        ("[node0]", "[node1]"),
+        ("node1:", "node1:"),
+        ("$ free -m", "$ sleep 5; free -m"),
+        ("$ docker exec web1 sh -c x", "$ docker exec -it web1 sh -c x"),
+        ("=== web1 ===", "$ docker exec app1 sh -c x"),
+    ] {
+        for output in [&free as &dyn Fn(u32) -> String, &stat, &load] {
+            let one = text(one, other, output);
+            let machines = machines(&one, Split::Hosts).unwrap();
+            assert_eq!((machines.len(), machines[0].import.contradictions.len()), (1, 0), "{one}");
+        }
+    }
+}
+
+#[test]
 fn of_two_loads_the_last_one_counts() {
     let imported = machines(
         "[u@h ~]$ uptime\n 09:13:01 up 41 days, 22:10,  1 user,  load average: 14.12, 13.81, 12.22\n\

@@ -145,6 +145,9 @@ fn refused(error: &Error, options: &Import) -> Failure {
             format!("{names}: {error}; linespeed import --help lists the tools")
         }
         Error::NothingRead { .. } => format!("{names}: {error}"),
+        Error::SeveralMachines(clash) if options.split.as_deref() == Some("headings") => {
+            format!("{clash}: no heading separates these machines; use --split files or --split REGEX")
+        }
         _ => error.to_string(),
     })
 }
