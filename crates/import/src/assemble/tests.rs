@@ -435,3 +435,27 @@ fn of_two_loads_the_last_one_counts() {
     assert_eq!(imported.state.load, Some([14.02, 13.8, 12.23]));
     assert_eq!(imported.import.contradictions, []);
 }
+
+#[test]
+fn results_of_two_machines_in_one_format_are_refused() {
+    let table = |seconds: f64| {
+        format!(
+            "\n| Command | Mean [s] | Min [s] | Max [s] | Relative |\n|:---|---:|---:|---:|---:|\n| `make` | {seconds:.3} ± 1.212 | 90.112 | 93.412 | 1.00 |\n"
+        )
+    };
+    let yaml = |host: &str| {
+        format!(
+            "---\nsystem-info:\n      stress-ng-version: 0.15.06\n      hostname: {host}\n      release: 6.1.0-28-amd64\n      \
+             machine: x86_64\n      cpus-online: 8\nmetrics:\n    - stressor: cpu\n      bogo-ops-per-second-real-time: 3410.98\n"
+        )
+    };
+    let tables = |one: &str, other: &str| format!("{one}\n{}\n{other}\n{}", table(91.231), table(131.231));
+    for two in [tables("Old box:", "New box:"), format!("{}\n...\n{}", yaml("node-a"), yaml("node-b"))] {
+        assert!(matches!(machines(&two, Split::Hosts), Err(Error::SeveralMachines(_))), "{two}");
+    }
+    assert_eq!(machines(&tables("Old box:", "New box:"), Split::Headings).unwrap().len(), 2);
+    let one = machines(&yaml("node-a"), Split::Hosts).unwrap().remove(0).machine;
+    assert_eq!((one.hostname.as_deref(), one.counts.cpus_online), (Some("node-a"), Some(8)));
+    assert_eq!(one.kernel.release.as_deref(), Some("6.1.0-28-amd64"));
+    assert_eq!(machines(&tables("Before:", "After:"), Split::Hosts).unwrap()[0].measurements.len(), 2);
+}
