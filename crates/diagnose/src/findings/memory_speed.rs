@@ -58,17 +58,19 @@ fn slow_devices(machine: &Machine, (rated, configured): (u32, u32), names: &[Str
         0 => text!("{shown}"),
         more => text!("{shown} and {more} more"),
     };
+    let most = memory_channels::of_processor(machine, "mem.rate_max");
+    let who = if most.is_some() { text!("devices and processor") } else { text!("the devices") };
     let finding = RULE
         .report_model(loss, what)
         .locate(place)
-        .cite(text!("devices and processor support {rated} MT/s"), "machine.memory_devices[].rated_mt_s")
+        .cite(text!("{who} support {rated} MT/s"), "machine.memory_devices[].rated_mt_s")
         .cite(text!("configured speed: {configured} MT/s"), "machine.memory_devices[].configured_mt_s");
     if is_supported(machine) {
         return Some(finding);
     }
     let finding = finding.doubt(text!("(unless the processor limits the speed)"));
     let mut running = memory_channels::populated(machine).filter_map(memory_channels::running_mt_s);
-    let may_be_limit = memory_channels::of_processor(machine, "mem.rate_max").is_none()
+    let may_be_limit = most.is_none()
         // The standard speeds (JEDEC) are multiples of 800/3 MT/s or, from DDR5 on, of 400 MT/s.
         && [800, 1200].into_iter().any(|step| (u64::from(configured) + 1) * 3 % step <= 6)
         && running.all(|mt_s| mt_s.abs_diff(configured) <= ROUNDING);
@@ -141,6 +143,10 @@ mod tests {
             let seen = all.first().map(|one| (one.evidence[0].says.value("rated").cloned(), one.severity));
             let expected = expected.map(|(rated, severity)| (Some(Value::Count(rated as u64)), severity));
             assert_eq!(seen, expected, "{name} {configured}");
+            let cites_processor = all
+                .first()
+                .map(|one| one.evidence[0].says.value("who") == Some(&text!("devices and processor").into()));
+            assert_eq!(cites_processor, all.first().map(|_| !name.starts_with("Some")), "{name}");
         }
     }
 
