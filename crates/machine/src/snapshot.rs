@@ -28,6 +28,12 @@ pub(crate) fn read(root: &Root, policies: &Policies) -> Snapshot {
     let swap_bytes = kib("SwapTotal");
     let own = root.text("/proc/self/stat").as_deref().and_then(Stat::parse);
     let heat = sensors::throttling(root, &root.numbered("/sys/devices/system/cpu", "cpu"));
+    // If a core is too hot, its package is, too.
+    let heats = |of: &str| {
+        heat.iter()
+            .filter_map(|(at, heat)| heat.times.filter(|_| at.starts_with(of)))
+            .reduce(u64::saturating_add)
+    };
     let throttled = quota_throttled(root);
     Snapshot {
         clocks: clocks::settings(root, policies),
@@ -60,7 +66,7 @@ pub(crate) fn read(root: &Root, policies: &Policies) -> Snapshot {
         swap_bytes,
         swapped_pages: swapped_pages(&root.text("/proc/vmstat").unwrap_or_default()),
         temperatures: sensors::temperatures(root),
-        throttled: heat.values().filter_map(|of| of.times).reduce(u64::saturating_add),
+        throttled: heats("core").max(heats("package")),
         quota_throttled: throttled.map(|(throttled, _)| throttled),
         quota_periods: throttled.and_then(|(_, periods)| periods),
         clock_holders: crate::clock_holders::read(root, &heat),
@@ -218,6 +224,14 @@ mod tests {
         assert_eq!(snapshot(&tree(&stat(99, 900))).own_nice, None);
         let nothing = snapshot(&Tree::new());
         assert_eq!((nothing.own_nice, nothing.own_policy, nothing.own_cpu_weight), (None, None, None));
+    }
+
+    #[test]
+    fn heat_of_a_core_is_not_counted_again_for_its_package() {
+        let counts = [("core_throttle_count", "211\n"), ("package_throttle_count", "41233\n")];
+        let tree = Tree::new().files("sys/devices/system/cpu/cpu5/thermal_throttle", &counts);
+        assert_eq!(snapshot(&tree).throttled, Some(41_233));
+        assert_eq!(snapshot(&Tree::new()).throttled, None);
     }
 
     #[test]
