@@ -64,15 +64,19 @@ pub(super) fn not_placed(facts: &Facts, machine: &Machine, coverage: &mut Vec<Co
 fn cores(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &mut Vec<Contradiction>) {
     let counts = &mut machine.counts;
     let product = |kind: &Values, one, other| kind.count(one)?.checked_mul(kind.count(other)?);
+    // virsh nodeinfo prints the sockets of one node. Several nodes may share a package.
+    let cells = lscpu.machine.count("cells").unwrap_or(1);
+    let packages = |kind: &Values| kind.count(key::SOCKETS).filter(|_| cells == 1);
     let mut cores = Some(0_u32);
     for kind in &lscpu.kinds {
         // If a single kind of core is spread over clusters, lscpu shows no packages (Arm without firmware tables).
         let of_kind = product(kind, key::CORES_PER_SOCKET, key::SOCKETS)
+            .and_then(|cores| cores.checked_mul(cells))
             .or_else(|| product(kind, "cores_per_cluster", "clusters"));
         cores = cores.zip(of_kind).and_then(|(sum, more)| sum.checked_add(more));
     }
     if let [kind] = lscpu.kinds.as_slice() {
-        counts.packages = kind.count(key::SOCKETS).or(counts.packages);
+        counts.packages = packages(kind).or(counts.packages);
         counts.clusters = kind.count("clusters").or(counts.clusters);
     }
     let most = counts.cpus_present.unwrap_or(u32::MAX);
@@ -84,7 +88,7 @@ fn cores(lscpu: &Lscpu, facts: &Facts, machine: &mut Machine, contradictions: &m
     counts.cores = cores.filter(|cores| (1..=most).contains(cores)).or(counts.cores);
     // If dmidecode shows fewer sockets than lscpu, its output is only an excerpt.
     let whole: Vec<_> = facts.sockets.iter().filter(|socket| socket.whole).collect();
-    let sockets = lscpu.kinds.first().and_then(|kind| kind.count(key::SOCKETS).zip(kind.get(key::SOCKETS)));
+    let sockets = lscpu.kinds.first().and_then(|kind| packages(kind).zip(kind.get(key::SOCKETS)));
     if let (Some((count, fact)), Some(named)) =
         (sockets, whole.iter().find_map(|socket| socket.name.as_ref()))
         && (count as usize) < whole.len()
@@ -211,17 +215,15 @@ fn count_rows(machine: &mut Machine) {
         let numbers: BTreeSet<u32> = machine.cpus.iter().filter(|cpu| cpu.online).filter_map(of).collect();
         (!numbers.is_empty()).then_some(numbers.len() as u32)
     };
-    let (cores, packages, clusters) =
-        (count(|cpu| cpu.core), count(|cpu| cpu.package), count(|cpu| cpu.cluster));
     let counts = &mut machine.counts;
     // If a table lists only online CPUs, the numbers that are missing from it may belong to offline CPUs or to lost lines.
     let last = machine.cpus.last().map_or(0, |cpu| cpu.id as usize);
     if last >= machine.cpus.len() && counts.cpus_online.is_none() && counts.cpus_present.is_none() {
         return;
     }
-    counts.cores = cores.or(counts.cores);
-    counts.packages = packages.or(counts.packages);
-    counts.clusters = clusters.or(counts.clusters);
+    counts.cores = count(|cpu| cpu.core).or(counts.cores);
+    counts.packages = count(|cpu| cpu.package).or(counts.packages);
+    counts.clusters = count(|cpu| cpu.cluster).or(counts.clusters);
     counts.cpus_present = counts.cpus_present.or(Some(machine.cpus.len() as u32));
     counts.cpus_online = Some(machine.cpus.iter().filter(|cpu| cpu.online).count() as u32);
 }
@@ -233,7 +235,8 @@ fn nodes(
     machine: &mut Machine,
     contradictions: &mut Vec<Contradiction>,
 ) {
-    let counted = lscpu.machine.count(key::NODES).zip(lscpu.machine.get(key::NODES));
+    let nodes = [key::NODES, "cells"].into_iter().find_map(|key| lscpu.machine.get(key));
+    let counted = nodes.and_then(|fact| Some((fact.value.parse().ok()?, fact)));
     if let (Some((count, fact)), Some(available)) = (counted, &numactl.available)
         && count != available.value
     {

@@ -180,3 +180,18 @@ fn a_text_that_is_packed_again_and_again_is_not_unpacked_without_end() {
     assert_eq!((read(1), read(2)), (Some(Some(4)), Some(Some(4))));
     assert_eq!(read(2000), None);
 }
+
+#[test]
+fn the_sockets_of_virsh_are_those_of_one_node() {
+    let nodeinfo = |cells: u32| {
+        let counts = import(&format!(
+            "CPU model:           x86_64\nCPU(s):              24\nCPU socket(s):       1\nCore(s) per socket:  6\n\
+             Thread(s) per core:  2\nNUMA cell(s):        {cells}\nMemory size:         131923456 KiB\n"
+        ));
+        let counts = counts.machine.counts;
+        (counts.packages, counts.cores, counts.nodes)
+    };
+    assert_eq!(nodeinfo(2), (None, Some(12), Some(2)));
+    assert_eq!(nodeinfo(1), (Some(1), Some(6), Some(1)));
+}
+
