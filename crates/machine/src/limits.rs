@@ -38,12 +38,11 @@ pub fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Coverage>) {
 
     let quota = tightest_quota(root, &cgroups);
     let quota = quota.filter(|(cpus, _)| *cpus < online.len() as f64 || online.is_empty());
-    let memory = tightest_memory(root, &cgroups);
     let machine_bytes = machine.memory_bytes.unwrap_or(u64::MAX);
-    let memory = memory.filter(|memory| memory.limit < machine_bytes);
+    let memory = tightest_memory(root, &cgroups).filter(|memory| memory.limit < machine_bytes);
     limits.cpu_quota = quota.map(|(cpus, _)| cpus);
     limits.memory_bytes = memory.as_ref().map(|memory| memory.limit);
-    limits.memory_available_bytes = memory.as_ref().map(|memory| memory.available);
+    limits.memory_available_bytes = memory.as_ref().and_then(|memory| memory.available);
     let version = quota.map(|(_, version)| version).or(memory.map(|memory| memory.version));
     limits.cgroup_version = version.map(|version| version as u32);
 
@@ -135,7 +134,7 @@ fn quota_of(quota: &str, period: &str) -> Option<f64> {
 pub fn memory_left(root: &Root) -> Option<u64> {
     let text = root.text("/proc/meminfo").unwrap_or_default();
     let free = bytes_field(&text, "MemAvailable");
-    let below = tightest_memory(root, &Cgroups::read(root)).map(|memory| memory.available);
+    let below = tightest_memory(root, &Cgroups::read(root)).map(|of| of.available.unwrap_or(of.limit));
     below.into_iter().chain(free).min()
 }
 
@@ -143,7 +142,8 @@ pub fn memory_left(root: &Root) -> Option<u64> {
 #[derive(Debug, PartialEq)]
 struct Memory {
     limit: u64,
-    available: u64,
+    /// Unknown if a text quotes a limit, but not the use.
+    available: Option<u64>,
     version: Version,
 }
 
@@ -161,11 +161,10 @@ fn tightest_memory(root: &Root, cgroups: &Cgroups) -> Option<Memory> {
         let Some(limit) = limits.iter().filter_map(|name| bytes(name)).min() else { continue };
         let statistics = root.text(&format!("{folder}/memory.stat")).unwrap_or_default();
         let cache = statistics.lines().find_map(|line| line.strip_prefix(reclaimable)?.trim().parse().ok());
-        let used = bytes(used).unwrap_or(0).saturating_sub(cache.unwrap_or(0));
-        let available = limit.saturating_sub(used);
+        let available = bytes(used).map(|used| limit.saturating_sub(used.saturating_sub(cache.unwrap_or(0))));
         tightest = Some(match tightest {
             Some(other) => Memory {
-                available: available.min(other.available),
+                available: available.zip(other.available).map(|(one, other)| one.min(other)),
                 version: if limit < other.limit { version } else { other.version },
                 limit: limit.min(other.limit),
             },

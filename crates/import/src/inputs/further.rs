@@ -195,3 +195,15 @@ fn the_sockets_of_virsh_are_those_of_one_node() {
     assert_eq!(nodeinfo(1), (Some(1), Some(6), Some(1)));
 }
 
+#[test]
+fn what_is_left_of_a_limit_is_unknown_without_the_use() {
+    let limit = "$ cat /sys/fs/cgroup/memory.max\n1073741824\n";
+    let left = |text: &str| {
+        let limits = import(text).machine.limits;
+        (limits.memory_bytes, limits.memory_available_bytes)
+    };
+    assert_eq!(left(limit), (Some(1 << 30), None));
+    let used = format!("{limit}$ cat /sys/fs/cgroup/memory.current\n536870912\n");
+    assert_eq!(left(&used), (Some(1 << 30), Some(512 << 20)));
+}
+
