@@ -207,3 +207,35 @@ fn what_is_left_of_a_limit_is_unknown_without_the_use() {
     assert_eq!(left(&used), (Some(1 << 30), Some(512 << 20)));
 }
 
+#[test]
+fn runs_of_stream_have_the_threads_of_their_own_lines() {
+    let run = |threads: u32, rate: &str| {
+        format!(
+            "Number of Threads requested = {threads}\nNumber of Threads counted = {threads}\nTriad:          {rate}     0.013120     0.013011     0.013212\n"
+        )
+    };
+    let row = |rate: &str| format!("Triad:          {rate}     0.013120     0.013011     0.013212\n");
+    for text in [
+        format!(
+            "$ OMP_NUM_THREADS=1 ./stream | grep -E 'Triad|Number'\n{}$ OMP_NUM_THREADS=16 ./stream | grep -E 'Triad|Number'\n{}",
+            run(1, "12312.1"),
+            run(16, "51231.1")
+        ),
+        format!(
+            "$ for n in 1 16; do OMP_NUM_THREADS=$n ./stream; done | grep -E 'Triad|Number'\n{}{}",
+            run(1, "12312.1"),
+            run(16, "51231.1")
+        ),
+        format!(
+            "$ OMP_NUM_THREADS=1 ./stream | grep Triad\n{}$ OMP_NUM_THREADS=16 ./stream | grep Triad\n{}",
+            row("12312.1"),
+            row("51231.1")
+        ),
+    ] {
+        let imported = import(&text);
+        let expected = [("1", "12312100000"), ("16", "51231100000")].map(|(threads, rate)| {
+            format!("memory.bandwidth op=triad bytes_counted=stream threads={threads}: {rate}")
+        });
+        assert_eq!(figures(&imported), expected, "{text}");
+    }
+}

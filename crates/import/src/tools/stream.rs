@@ -36,7 +36,7 @@ pub(super) const MC_CALPIN: Tool = Tool {
         // STREAM's first line is a row of hyphens, which is also common in other texts.
         let rule = text.len() == 61 && text.bytes().all(|b| b == b'-');
         let asked = || command.is_some_and(|command| command.text.contains("stream"));
-        rule && asked() || text.starts_with(VERSION) || head(text).is_some() || row(text, 6).is_some()
+        rule && asked() || scan::begins(text, STARTS) || head(text).is_some() || row(text, 6).is_some()
     },
     reader: |command| {
         let line = command.map(|command| CommandLine::read(&command.text)).unwrap_or_default();
@@ -45,25 +45,19 @@ pub(super) const MC_CALPIN: Tool = Tool {
 };
 
 const VERSION: &str = "STREAM version";
+const STARTS: &str = "STREAM version|Number of Threads requested =|Number of Threads counted =";
 
-/// Lines without values.
-const TALK: &str = "Memory per array|Total memory|Each kernel will|The *best*|will be used to compute|Your clock \
-    granularity|Each test |(= |Increase the size|you are not getting|WARNING|For best results|precision of your|\
-    Checking|The total memory|Printing one line|Solution Validates|-----";
-
-/// Lines with a number.
-const NUMBERS: &[(&str, &str)] = &[
-    ("Array size =", "elements"),
-    ("This system uses", "element bytes"),
-    ("Number of Threads counted =", "threads"),
-    ("Number of Threads requested =", "requested"),
-];
+/// The name of the number in a line without a rate, empty if there is none, and the rest of the line.
+fn other(text: &str) -> Option<(&'static str, &str)> {
+    let mut lines = scan::rows::<2>(include_str!("stream.txt"));
+    lines.find_map(|[start, name]| Some((name, text.strip_prefix(start)?)))
+}
 
 #[derive(Default)]
 struct StreamReader {
     line: CommandLine,
     version: Option<String>,
-    /// Numbers from the output, by their names in [`NUMBERS`].
+    /// Numbers from the output, by their names in `stream.txt`.
     numbers: BTreeMap<&'static str, u64>,
     /// The operation, its rate and its average time.
     rows: Vec<(&'static str, f64, f64, PendingLine)>,
@@ -90,16 +84,15 @@ impl Reader for StreamReader {
                 return Fit::Over;
             }
             self.rows.push((op, rate, average, line.into()));
+        } else if !self.rows.is_empty() && (head(text).is_some() || scan::begins(text, STARTS)) {
+            return Fit::Over;
         } else if let Some(unit) = head(text) {
-            if !self.rows.is_empty() {
-                return Fit::Over;
-            }
             self.unit = Some(unit);
-        } else if let Some((name, rest)) = scan::find_start(NUMBERS, text) {
+        } else if let Some((name, rest)) = other(text) {
             self.numbers.extend(rest.split([' ', ',']).find_map(parse_whole).map(|number| (name, number)));
         } else if text.starts_with("Failed Validation") {
             self.failed = true;
-        } else if !scan::begins(text, TALK) {
+        } else {
             return Fit::Between;
         }
         self.said += usize::from(scan::begins(text, "Each kernel will|Your clock granularity|Your clock "));
@@ -112,7 +105,8 @@ impl Reader for StreamReader {
         let number = |name: &str| self.numbers.get(name).copied();
         let elements = number("elements");
         let alone = elements.filter(|_| self.said == 2).map(|_| 1);
-        let threads = number("threads").or(number("requested")).or(alone);
+        let set = self.line.conditions.iter().find_map(|s| s.strip_prefix("OMP_NUM_THREADS=")?.parse().ok());
+        let threads = number("threads").or(number("requested")).or(alone).or(set);
         let bytes = elements.map(|elements| elements.saturating_mul(number("element bytes").unwrap_or(8)));
         let small = self.rows.iter().any(|(_, rate, ..)| *rate < LEAST_HEADLESS);
         for (op, rate, average, line) in &self.rows {
