@@ -40,6 +40,22 @@ fn unixbench_has_results_for_each_number_of_copies() {
 }
 
 #[test]
+fn the_table_of_unixbench_has_the_results_that_the_lines_above_lack() {
+    let text = "4 CPUs in system; running 4 parallel copies of tests\n\n\
+        Double-Precision Whetstone                     4123.1 MWIPS (9.9 s, 7 samples)\n\
+        System Benchmarks Index Values               BASELINE       RESULT    INDEX\n\
+        Double-Precision Whetstone                       55.0       4123.1    749.7\n\
+        Execl Throughput                                 43.0       1812.3    421.5\n";
+    assert_eq!(
+        all_of(text),
+        [
+            "workload.throughput workload=UnixBench Double-Precision Whetstone threads=4: 4123.1",
+            "workload.throughput workload=UnixBench Execl Throughput threads=4: 1812.3",
+        ]
+    );
+}
+
+#[test]
 fn benchmarks_with_a_line_per_result_are_read() {
     let texts = [
         (
