@@ -196,6 +196,24 @@ fn the_sockets_of_virsh_are_those_of_one_node() {
 }
 
 #[test]
+fn sizes_that_are_rounded_to_nothing_are_unknown() {
+    let head = "              total        used        free      shared  buff/cache   available\n";
+    let free = |rows: &str| import(&format!("$ free -g\n{head}{rows}"));
+    let low = free("Mem:              7           6           0           0           0           0\n");
+    assert_eq!((low.machine.memory_bytes, low.state.memory_available_bytes), (Some(7 << 30), None));
+    assert_eq!(low.import.withheld.len(), 1);
+    let mem = "Mem:             62           9           0           0          53          51\n";
+    let unused = free(&format!("{mem}Swap:             1           0           1\n")).state;
+    assert_eq!((unused.swap_bytes, unused.swap_used_bytes), (Some(1 << 30), None));
+    assert_eq!(unused.memory_available_bytes, Some(51 << 30));
+    let used = free(&format!("{mem}Swap:             8           3           5\n")).state;
+    assert_eq!(used.swap_used_bytes, Some(3 << 30));
+    let total =
+        import(&format!("$ free -t\n{head}Mem: 16265488 1 2 3 4 8132744\nTotal: 16265488 1 2\n")).state;
+    assert_eq!(total.memory_available_bytes, Some(8_132_744 << 10));
+}
+
+#[test]
 fn what_is_left_of_a_limit_is_unknown_without_the_use() {
     let limit = "$ cat /sys/fs/cgroup/memory.max\n1073741824\n";
     let left = |text: &str| {

@@ -3,12 +3,8 @@
 use record::command_line::comparable_name;
 use record::units::scale_of;
 
-use super::super::numactl;
+use super::super::{lscpu, numactl};
 use crate::reading::*;
-
-/// Architectures, by the names that the kernel uses.
-const ARCHITECTURES: &str =
-    "x86_64|aarch64|i686|i586|armv7l|armv6l|armv8l|ppc64le|ppc64|s390x|riscv64|loongarch64|sparc64|mips64";
 
 /// `text` as this kind of value; `Some(None)` if its unit is unknown, and `None` if it is of another kind.
 pub(super) fn value_of(kind: &str, text: &str, command: Option<&Command>) -> Option<Option<String>> {
@@ -43,7 +39,7 @@ pub(super) fn value_of(kind: &str, text: &str, command: Option<&Command>) -> Opt
         }
         "cpus" => whole(scan::all(text.split(' '), parse_whole).is_some()),
         "release" => whole(is_word && text.starts_with(|c: char| c.is_ascii_digit()) && text.contains('.')),
-        "arch" => whole(scan::is_one_of(text, ARCHITECTURES)),
+        "arch" => whole(lscpu::is_architecture(text)),
         "hex" => {
             let digits = text.strip_prefix("0x").unwrap_or(text);
             u64::from_str_radix(digits, 16).ok().map(|value| Some(value.to_string()))
@@ -144,16 +140,16 @@ fn memory(text: &str, command: Option<&Command>) -> Option<Option<String>> {
         let short = flags.iter().filter_map(|f| f.strip_prefix('-')).filter(|f| !f.starts_with('-'));
         let letters: String = short.collect();
         let long = LONG.iter().position(|unit| flags.iter().any(|flag| flag.starts_with(unit)));
-        let short = UNITS.iter().position(|unit| letters.contains(&unit.to_lowercase()));
+        // -t prints a total.
+        let short = UNITS[..4].iter().position(|unit| letters.contains(&unit.to_lowercase()));
         short.or(long).or(command.map(|_| 1))
     };
-    let at = match &text[digits.len()..] {
-        "" => asked(),
-        "B" => Some(0),
-        _ => Some(UNITS.iter().position(|unit| *unit == suffix)?),
-    };
+    let known = UNITS.iter().position(|unit| suffix.is_empty() || *unit == suffix);
+    let at = if digits == text { asked() } else { Some(known?) };
     let decimal = flags.iter().any(|flag| scan::is_one_of(flag, "--si|--kilo|--mega|--giga|--tera"));
     let base: f64 = if decimal { 1000.0 } else { 1024.0 };
+    // `free -g` prints 0 for less than a GiB.
+    let at = at.filter(|at| *at < 3 || value > 0.0 || digits != text);
     Some(at.map(|at| format!("{:.0}", value * base.powi(at as i32) / 1024.0)))
 }
 

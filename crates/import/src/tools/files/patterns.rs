@@ -417,7 +417,7 @@ impl Reader for PatternReader {
         for (path, value) in &pattern.files {
             let (asked, path) =
                 path.strip_prefix('?').and_then(|path| path.split_once(':')).unwrap_or(("", path));
-            if !asked.is_empty() && !self.values.contains_key(asked) {
+            if !asked.is_empty() && self.values.get(asked).is_none_or(Option::is_none) {
                 continue;
             }
             let path = if path.starts_with('/') || path.contains(':') {
@@ -429,7 +429,7 @@ impl Reader for PatternReader {
                 (Ok(path), Ok(value)) if path.starts_with("log:") => sink.add_file(path, value, line),
                 (Ok(path), Ok(value)) => self.found.add(&path, &value, line),
                 (Ok(path), Err(_)) => {
-                    sink.withhold(path.trim_end_matches('+'), "its unit is unknown".to_owned(), line);
+                    sink.withhold(path.trim_end_matches('+'), "its unit is unknown or too large", line);
                     break;
                 }
                 _ => {}

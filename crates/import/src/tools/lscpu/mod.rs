@@ -7,6 +7,7 @@ mod values;
 
 pub(super) use json::LSCPU_JSON;
 pub(super) use table::{LSCPU_CACHES, LSCPU_EXTENDED, LSCPU_PARSABLE};
+pub(super) use values::is_architecture;
 
 use labels::split_label;
 use values::List;

@@ -11,7 +11,7 @@ use crate::reading::*;
 const LONGEST_FLAGS: usize = 32 << 10;
 
 /// Architecture names of kernels for processors that linespeed may encounter.
-pub(super) fn is_architecture(value: &str) -> bool {
+pub(crate) fn is_architecture(value: &str) -> bool {
     const KNOWN: &str = "x86_64|aarch64|armhf|ppc64el|i386|i486|i586|i686|amd64|arm64|ppc64|ppc64le|s390x|riscv64|\
         loongarch64|mips64|sw_64|ia64|sparc64";
     let word = facts::strip_comment(value);
