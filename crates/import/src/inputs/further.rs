@@ -226,6 +226,17 @@ fn what_is_left_of_a_limit_is_unknown_without_the_use() {
 }
 
 #[test]
+fn the_load_of_an_esxi_host_is_not_that_of_its_guest() {
+    let host =
+        " 9:12:44am up 112 days  3:12, 1231 worlds, 41 VMs, 212 vCPUs; CPU load average: 1.12, 1.09, 1.05\n";
+    let guest = import(&format!(
+        "{host}[root@sql01 ~]# nproc\n8\n[root@sql01 ~]# cat /proc/loadavg\n7.10 6.20 5.30 2/400 99\n"
+    ));
+    assert_eq!(guest.state.load, Some([7.1, 6.2, 5.3]));
+    assert!(import(host).state.load.is_none());
+}
+
+#[test]
 fn runs_of_stream_have_the_threads_of_their_own_lines() {
     let run = |threads: u32, rate: &str| {
         format!(
