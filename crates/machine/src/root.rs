@@ -196,9 +196,15 @@ impl Root {
         self.read(path, max).ok()
     }
 
-    /// The eight bytes at `offset` of a file, or of a device at this path, such as `/dev/cpu/0/msr`.
+    /// The eight bytes at `offset` of a file, or of a device at this path, such as `/dev/cpu/0/msr`. An excerpt quotes the known bytes as
+    /// numbers, the lowest first, under `/dev/cpu/0/msr@OFFSET`.
     pub fn word_at(&self, path: &str, offset: u64) -> Option<u64> {
         use std::os::unix::fs::FileExt;
+        if self.excerpt.is_some() {
+            let bytes = self.text(&format!("{path}@{offset:x}"))?;
+            let shift = |word: u64, byte: &str| Some(word << 8 | u64::from(byte.parse::<u8>().ok()?));
+            return bytes.split(' ').rev().try_fold(0, shift);
+        }
         let (real, metadata) = self.locate(path).ok()?;
         // A device node in a captured tree would refer to a device of this machine.
         (self.live || metadata.is_file()).then_some(())?;

@@ -158,7 +158,7 @@ fn saving(setting: &Setting, _: f64) -> Option<Cause> {
 /// A preference for saving energy that is not the default of a distribution.
 pub(super) fn preference(case: &Case) -> Option<Cause> {
     let clocks = &case.record.conditions.before.clocks;
-    let saves = |epp: &str| matches!(epp, "power" | "balance_power");
+    let saves = |epp: &str| matches!(epp, "power" | "255" | "balance_power" | "192");
     let at = clocks.iter().position(|setting| setting.epp.as_deref().is_some_and(saves))?;
     saving(&Setting { at, setting: &clocks[at], only: clocks.len() == 1 }, 0.0)
 }

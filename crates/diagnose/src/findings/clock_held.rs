@@ -304,4 +304,15 @@ mod tests {
             assert!(is_set(&cause_with("cppc_cpufreq", None, Some(kind), 1_900_000_000)), "{kind}");
         }
     }
+
+    /// The value of the register is quoted if the kernel has no name for it.
+    #[test]
+    fn a_preference_for_saving_energy_is_found_by_name_and_by_number() {
+        for (epp, findings) in [("power", 1), ("255", 1), ("balance_power", 1), ("192", 1), ("128", 0)] {
+            let mut record = record_with(Vec::new());
+            let setting = ClockSetting { epp: Some(epp.to_owned()), ..ClockSetting::default() };
+            record.conditions.before.clocks = vec![setting];
+            assert_eq!(found(&record, RULE).len(), findings, "{epp}");
+        }
+    }
 }

@@ -237,6 +237,23 @@ fn the_load_of_an_esxi_host_is_not_that_of_its_guest() {
 }
 
 #[test]
+fn registers_show_limits_of_the_clock() {
+    let tool = import(
+        "cpu0: EPB 15\ncpu0: HWP_REQ: min 4 max 12 des 0 epp 255 window 0x0 (0*10^0us) use_pkg 0\n\
+         cpu0: HWP_CAP: low 1 eff 11 guar 24 high 40\n",
+    );
+    let level = record::clock_holders::HwpRange { highest: 40, guaranteed: 24, allowed: 12 };
+    assert_eq!(tool.state.clock_holders.hwp, Some(level));
+    let clock = &tool.state.clocks[0];
+    assert_eq!((clock.epp.as_deref(), clock.epb), (Some("power"), Some(15)));
+    let words = "$ sudo rdmsr -a 0x770\n1\n$ sudo rdmsr -a 0x771\n10b1828\n$ sudo rdmsr -a 0x774\nff000c04\n$ sudo rdmsr -a 0x19c\n884c080d\n";
+    let words = import(words).state.clock_holders;
+    assert_eq!(words.hwp, Some(level));
+    assert_eq!(words.holding, [record::clock_holders::HeldBy::Prochot, record::clock_holders::HeldBy::Heat]);
+    assert_eq!(words.held_before, [record::clock_holders::HeldBy::Prochot]);
+}
+
+#[test]
 fn runs_of_stream_have_the_threads_of_their_own_lines() {
     let run = |threads: u32, rate: &str| {
         format!(
