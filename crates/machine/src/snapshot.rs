@@ -25,7 +25,15 @@ pub(crate) fn read(root: &Root, policies: &Policies) -> Snapshot {
     let cpu_seconds = cpu_seconds(&root.text("/proc/stat").unwrap_or_default());
     let meminfo = root.text("/proc/meminfo").unwrap_or_default();
     let kib = |key: &str| text::bytes_field(&meminfo, key);
-    let swap_bytes = kib("SwapTotal");
+    let areas = |column: usize| -> Option<u64> {
+        let swaps = root.text("/proc/swaps")?;
+        let areas = swaps.lines().filter(|area| area.starts_with('/'));
+        areas
+            .map(|area| Some(u64::from(area.split_whitespace().nth(column)?.parse::<u32>().ok()?) << 10))
+            .sum()
+    };
+    let swap_bytes = kib("SwapTotal").or_else(|| areas(2));
+    let swap_used = swap_bytes.zip(kib("SwapFree")).map(|(all, free)| all.saturating_sub(free));
     let own = root.text("/proc/self/stat").as_deref().and_then(Stat::parse);
     let heat = sensors::throttling(root, &root.numbered("/sys/devices/system/cpu", "cpu"));
     // If a core is too hot, its package is, too.
@@ -62,7 +70,7 @@ pub(crate) fn read(root: &Root, policies: &Policies) -> Snapshot {
         // Measurements fill this field.
         own_ready_seconds: None,
         memory_available_bytes: kib("MemAvailable"),
-        swap_used_bytes: swap_bytes.zip(kib("SwapFree")).map(|(all, free)| all.saturating_sub(free)),
+        swap_used_bytes: swap_used.or_else(|| areas(3)),
         swap_bytes,
         swapped_pages: swapped_pages(&root.text("/proc/vmstat").unwrap_or_default()),
         temperatures: sensors::temperatures(root),
@@ -232,6 +240,24 @@ mod tests {
         let tree = Tree::new().files("sys/devices/system/cpu/cpu5/thermal_throttle", &counts);
         assert_eq!(snapshot(&tree).throttled, Some(41_233));
         assert_eq!(snapshot(&Tree::new()).throttled, None);
+    }
+
+    #[test]
+    fn swap_areas_stand_in_for_the_sizes_of_memory() {
+        let swap = |areas: &str| {
+            let state = snapshot(
+                &Tree::new().file("proc/swaps", format!("Filename Type Size Used Priority\n{areas}")),
+            );
+            (state.swap_bytes, state.swap_used_bytes)
+        };
+        assert_eq!(swap(""), (Some(0), Some(0)));
+        assert_eq!(
+            swap("/dev/dm-1 partition 800 200 -2\n/swap file 80 20 -3\n"),
+            (Some(880 << 10), Some(220 << 10))
+        );
+        assert_eq!(swap("/swap file a lot\n"), (None, None));
+        let huge = format!("/swap file {} 1 -3\n", u64::MAX);
+        assert_eq!(swap(&huge.repeat(3)), (None, Some(3 << 10)));
     }
 
     #[test]

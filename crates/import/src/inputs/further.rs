@@ -254,6 +254,27 @@ fn registers_show_limits_of_the_clock() {
 }
 
 #[test]
+fn each_file_of_several_has_its_own_lines() {
+    let swaps = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n/dev/dm-1                               partition\t8388604\t\t2123123\t\t-2\n";
+    let load = "3.12 2.81 2.22 5/412 41231\n";
+    let interrupts = "            CPU0       CPU1\n   0:         32          0   IO-APIC    2-edge      timer\n LOC:  9  8   Local timer interrupts\n";
+    let softirqs = "                    CPU0       CPU1\n          HI:          1          0\n";
+    for text in [
+        format!("# cat /proc/swaps; cat /proc/loadavg\n{swaps}{load}"),
+        format!("# cat /proc/swaps /proc/loadavg\n{swaps}{load}"),
+        format!(
+            "# cat /proc/interrupts | head -6; cat /proc/softirqs | head -5; cat /proc/swaps; cat /proc/loadavg\n{interrupts}{softirqs}{swaps}{load}"
+        ),
+    ] {
+        let state = import(&text).state;
+        assert_eq!(state.load, Some([3.12, 2.81, 2.22]), "{text}");
+        assert_eq!((state.swap_bytes, state.swap_used_bytes), (Some(8_388_604 << 10), Some(2_123_123 << 10)));
+    }
+    let none = import("$ cat /proc/swaps\nFilename\tType\tSize\tUsed\tPriority\n").state;
+    assert_eq!(none.swap_bytes, Some(0));
+}
+
+#[test]
 fn runs_of_stream_have_the_threads_of_their_own_lines() {
     let run = |threads: u32, rate: &str| {
         format!(

@@ -149,8 +149,8 @@ const NAMES: &str = "current_clocksource|scaling_governor|scaling_driver|current
 const ECHO: &str = "echo ";
 
 /// Files with more than one line.
-const LONG: &str = "cpuinfo|meminfo|vmstat|stat|interrupts|cpu.stat|memory.stat|mountinfo|status|limits|cgroup|os-release|cpu|\
-    memory|io|cpu.pressure|memory.pressure|io.pressure|schedstat|numastat";
+const LONG: &str = "cpuinfo|meminfo|vmstat|stat|interrupts|softirqs|swaps|cpu.stat|memory.stat|mountinfo|status|limits|cgroup|\
+    os-release|cpu|memory|io|cpu.pressure|memory.pressure|io.pressure|schedstat|numastat";
 
 fn is_long(path: &str) -> bool {
     scan::is_one_of(path.rsplit('/').next().unwrap_or_default(), LONG)
@@ -173,10 +173,11 @@ fn is_line_of(path: &str, text: &str) -> bool {
         "cpu.stat" | "memory.stat" | "vmstat" | "stat" => {
             scan::all(rest.split_whitespace(), parse_plain).is_some_and(|all| !all.is_empty())
         }
-        "cpu" | "memory" | "io" | "cpu.pressure" | "memory.pressure" | "io.pressure" => {
-            matches!(first, "some" | "full")
-        }
+        _ if path.contains("pressure") => matches!(first, "some" | "full"),
         "os-release" => text.contains('='),
+        "interrupts" | "softirqs" => first.ends_with(':') || first.starts_with("CPU"),
+        "swaps" => scan::begins(text, "Filename|/"),
+        "loadavg" => rest.contains('/'),
         _ => true,
     }
 }
