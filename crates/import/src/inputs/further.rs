@@ -226,6 +226,28 @@ fn what_is_left_of_a_limit_is_unknown_without_the_use() {
 }
 
 #[test]
+fn rows_of_turbostat_without_cpus_are_for_the_machine_only_if_they_are_first() {
+    let rows = "Busy%\tBzy_MHz\tPkgWatt\n51.00\t2100\t104.12\n99.00\t3200\t104.12\n3.00\t1000\n";
+    let samples = |text: &str| {
+        let imported = import(text);
+        let of = |metric: &str| {
+            let found = imported.measurements.iter().find(|m| m.metric.name() == metric);
+            found.map(|m| m.samples.clone()).unwrap_or_default()
+        };
+        (of("core.clock"), of("power.package"), imported.import.withheld.len())
+    };
+    assert_eq!(samples(rows), (vec![2.1e9], vec![104.12], 1));
+    assert_eq!(samples(&rows.repeat(2)), (vec![2.1e9; 2], vec![104.12; 2], 1));
+    let cores =
+        "Package\tCore\tBzy_MHz\tPkgWatt\n-\t-\t2100\t104.12\n0\t0\t3200\t104.12\n0\t1\t1000\t104.12\n";
+    assert_eq!(samples(cores), (vec![2.1e9], vec![104.12], 1));
+    for option in ["-S", "--Summary", "-qS"] {
+        let summary = format!("$ sudo turbostat {option} -i 5\nBusy%\tBzy_MHz\n51.00\t2100\n99.00\t3200\n");
+        assert_eq!(samples(&summary), (vec![2.1e9, 3.2e9], vec![], 0), "{option}");
+    }
+}
+
+#[test]
 fn the_load_of_an_esxi_host_is_not_that_of_its_guest() {
     let host =
         " 9:12:44am up 112 days  3:12, 1231 worlds, 41 VMs, 212 vCPUs; CPU load average: 1.12, 1.09, 1.05\n";
@@ -251,6 +273,46 @@ fn registers_show_limits_of_the_clock() {
     assert_eq!(words.hwp, Some(level));
     assert_eq!(words.holding, [record::clock_holders::HeldBy::Prochot, record::clock_holders::HeldBy::Heat]);
     assert_eq!(words.held_before, [record::clock_holders::HeldBy::Prochot]);
+}
+
+#[test]
+fn vmstat_shows_the_rates_of_swapping() {
+    let rows = "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n\
+        \x20r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n\
+        12  1 2048123 322123 211123 1362123    1    2   112   312  812 1912  11   3  84   2  0\n\
+        41  9 2050123 318123 211123 1360123 8812 41212  8123  9123 41231 91231  61  22   2  15  0\n";
+    for (command, factor) in
+        [("", 1.0), ("$ vmstat 1\n", 1.0), ("$ vmstat -S M 1\n", 1024.0), ("$ vmstat -w -SM\n", 1024.0)]
+    {
+        let imported = import(&format!("{command}{rows}"));
+        let rate = |event: &str| the(&imported, &format!("event.rate event={event}")).value();
+        let rates = (rate("kib-swapped-in"), rate("kib-swapped-out"));
+        assert_eq!(rates, (8812.0 * factor, 41212.0 * factor), "{command}");
+        let used = (2_050_123.0 * factor) as u64 * 1024;
+        assert_eq!((imported.state.swap_bytes, imported.state.swap_used_bytes), (None, Some(used)));
+    }
+}
+
+#[test]
+fn turbostat_describes_the_machine_above_its_table() {
+    let imported = import(
+        "turbostat version 21.05.04 - Len Brown <lenb@kernel.org>\nCPUID(0): GenuineIntel 0x16 CPUID levels\n\
+         CPUID(1): family:model:stepping 0x6:4f:1 (6:79:1) microcode 0xb000040\ncpu0: POLL: CPUIDLE CORE POLL IDLE\n\
+         cpu0: cpufreq driver: intel_cpufreq\ncpu0: cpufreq governor: schedutil\ncpufreq intel_pstate no_turbo: 1\n\
+         cpu0: MSR_PKG_POWER_INFO: 0x1200438012003c0 (120 W TDP, RAPL 67 - 36 W, 0.000000 sec.)\n\
+         cpu0: PKG Limit #1: ENabled (75.000000 Watts, 1.000000 sec, clamp DISabled)\n\
+         cpu0: PKG Limit #2: ENabled (150.000000 Watts, 0.007812* sec, clamp DISabled)\n10.003123 sec\n\
+         Avg_MHz\tBusy%\tBzy_MHz\tTSC_MHz\tPkgWatt\n1512\t72.01\t2100\t2100\t75.01\n",
+    );
+    let clock = &imported.state.clocks[0];
+    assert_eq!(clock.governor.as_deref(), Some("schedutil"));
+    assert_eq!((imported.state.boost, imported.import.outputs.len()), (Some(false), 1));
+    assert_eq!(imported.import.outputs[0].version.as_deref(), Some("21.05.04"));
+    assert_eq!(imported.machine.processor.microcode.as_deref(), Some("0xb000040"));
+    let limits = &imported.state.clock_holders.power_limits;
+    let watts: Vec<_> = limits.iter().map(|limit| (limit.watts, limit.rated_watts)).collect();
+    assert_eq!(watts, [(75.0, Some(120.0)), (150.0, None)]);
+    assert_eq!(the(&imported, "core.clock").value(), 2.1e9);
 }
 
 #[test]

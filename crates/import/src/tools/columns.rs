@@ -12,13 +12,17 @@ pub(crate) const IDS: &str = "pk|cr|cor|CPU|Package|Die|L3|Node|Module|Core|cpu|
 /// Declares a tool whose tables have these headers.
 const fn tool(name: &'static str, opens: fn(Line, Option<&Command>) -> bool) -> Tool {
     let reader: fn(Option<&Command>) -> Box<dyn Reader> = |command| {
+        let text = command.map_or("", |command| &command.text);
+        let are_letters = |word: &&str| word.bytes().all(|b| b.is_ascii_alphabetic());
+        let options: String =
+            text.split(' ').filter_map(|w| w.strip_prefix('-')).filter(are_letters).collect();
         // With -y, neither vmstat nor iostat prints the averages since boot.
-        let is_option = |word: &str| {
-            let letters = word.strip_prefix('-').filter(|letters| letters.contains('y'));
-            letters.is_some_and(|letters| letters.bytes().all(|b| b.is_ascii_alphabetic()))
-        };
-        let begun = command.is_some_and(|command| command.text.split(' ').any(is_option));
-        Box::new(ColumnsReader { begun, ..ColumnsReader::default() })
+        let (begun, summary) = (options.contains('y'), options.contains('S') || text.contains("--Summary"));
+        let unit = ["-S", "S ", "--unit"].iter().find_map(|option| Some(text.split_once(option)?.1));
+        let unit = unit.unwrap_or_default().trim_start_matches([' ', '=']);
+        let units = [("k", 1000.0 / 1024.0), ("m", 1e6 / 1024.0), ("M", 1024.0)];
+        let kib = scan::find_start(&units, unit).map_or(1.0, |(kib, _)| kib);
+        Box::new(ColumnsReader { begun, summary, kib, ..ColumnsReader::default() })
     };
     Tool { name, opens, reader }
 }
@@ -49,16 +53,15 @@ fn meaning(column: &str) -> Option<(&'static str, String)> {
         let rows = scan::rows::<3>(include_str!("columns.txt"));
         rows.map(|[name, kind, word]| (name, (kind, word))).collect()
     });
-    if let Some((kind, word)) = names.get(column) {
-        return Some((kind, (*word).to_owned()));
-    }
+    let known = names.get(column).map(|(kind, word)| (*kind, (*word).to_owned()));
     // `CPU%c6`, `%c6`, `Pkg%pc6`, `%pc6`.
     let starts = [("CPU%c", "core c"), ("%c", "core c"), ("Pkg%pc", "package pc"), ("%pc", "package pc")];
     let numbered = scan::find_start(&starts, column).filter(|(_, number)| parse_whole(number).is_some());
     // `C6%`, `POLL%`, and the states that cpupower shows for the kernel.
     let named = column.strip_suffix('%').filter(|name| name.starts_with('C') || *name == "POLL");
     let named = named.or(column.strip_prefix("idle.")).map(str::to_owned);
-    numbered.map(|(name, number)| format!("{name}{number}")).or(named).map(|state| ("state", state))
+    let state = numbered.map(|(name, number)| format!("{name}{number}")).or(named);
+    known.or(state.map(|state| ("state", state)))
 }
 
 /// The words of a row after the leading time of day, and whether the row contains the averages over all rows.
@@ -125,14 +128,21 @@ struct Column {
 struct ColumnsReader {
     columns: Vec<String>,
     found: BTreeMap<(String, Option<u32>), Column>,
-    /// Whether the averages since boot have already been read, or are missing from the output.
+    /// Whether the averages since boot have already been read, or are missing from the output; for turbostat, whether a row below the
+    /// header has been read.
     begun: bool,
+    /// Whether turbostat prints only rows for the whole machine.
+    summary: bool,
+    /// The unit of vmstat's memory columns, in KiB.
+    kib: f64,
+    /// Reads the lines above turbostat's table.
+    preface: Option<Box<dyn Reader>>,
     /// The number of columns of iostat's table of devices.
     devices: usize,
     /// The first word of the last header: a time, or `avg-cpu:` of iostat.
     lead: String,
-    /// The first row with averages since boot.
-    since_boot: Option<PendingLine>,
+    /// The first row that is not read, and the reason.
+    skipped: Option<(&'static str, PendingLine)>,
     /// The header or row directly above, which may have been wrapped at a margin.
     above: PendingLine,
     /// Whether the line above was a header.
@@ -153,9 +163,7 @@ impl ColumnsReader {
         }
         if self.columns.is_empty() {
             // turbostat describes the processor above its table.
-            if let ["turbostat", _, version, ..] = words[..] {
-                sink.version(version);
-            }
+            self.preface.get_or_insert_with(|| (super::files::TURBOSTAT.reader)(None)).line(line, sink);
             return Fit::Taken;
         }
         let last = self.columns.iter().rposition(|column| scan::is_one_of(column, IDS));
@@ -192,11 +200,17 @@ impl ColumnsReader {
         // The first row of vmstat and iostat covers the time since boot, as do all rows of mpstat without an interval.
         let first = !std::mem::replace(&mut self.begun, true);
         let timeless = self.lead.contains(':') && line.text.trim_start().starts_with(&self.lead) && !mean;
-        if first && (is_vmstat(&self.columns) || self.lead.starts_with("avg")) || timeless {
-            self.since_boot.get_or_insert(line.into());
+        let is_old = first && (is_vmstat(&self.columns) || self.lead.starts_with("avg")) || timeless;
+        let is_cpu = |column: &String| scan::is_one_of(column, "CPU|cpu|cpu.CPU");
+        // turbostat's first row below a header is for the whole machine.
+        let is_placed = first || self.summary || self.columns.iter().any(is_cpu);
+        if is_old || is_turbostat(&self.columns) && !is_placed {
+            let why =
+                ["its CPU is unknown", "an average since boot, not of an interval"][usize::from(is_old)];
+            self.skipped.get_or_insert((why, line.into()));
             return Fit::Taken;
         }
-        let at = columns.iter().position(|column| matches!(column.as_str(), "CPU" | "cpu" | "cpu.CPU"));
+        let at = columns.iter().position(is_cpu);
         let cpu = at.and_then(|at| words.get(at)?.parse().ok());
         for (name, value) in columns.iter().zip(words) {
             self.last = None;
@@ -206,7 +220,8 @@ impl ColumnsReader {
                 "clock" | "tsc" => scan::find(&[("in GHz", 9)], &word).unwrap_or(6),
                 _ => 0,
             };
-            let Some(value) = parse_scaled(value, exponent) else { continue };
+            let unit = if scan::is_one_of(name, "vm.si|vm.so|vm.swpd") { self.kib } else { 1.0 };
+            let Some(value) = parse_scaled(value, exponent).map(|value| value * unit) else { continue };
             // A TSC with a different rate belongs to another machine.
             let key = (name.clone(), cpu);
             let rate = Some(&key).filter(|_| kind == "tsc" && cpu.is_none()).and_then(|k| self.found.get(k));
@@ -252,6 +267,7 @@ impl Reader for ColumnsReader {
         }
         if let Some(columns) = head(line.text) {
             let other = !self.columns.is_empty() && is_turbostat(&columns) != is_turbostat(&self.columns);
+            self.begun &= !is_turbostat(&columns);
             (self.columns, self.cut, self.above, self.below_head) = (columns, false, line.into(), true);
             self.lead = line.text.split_whitespace().next().unwrap_or_default().to_owned();
             return if other { Fit::Over } else { Fit::Taken };
@@ -279,8 +295,10 @@ impl Reader for ColumnsReader {
     }
 
     fn end(&mut self, sink: &mut Sink) {
-        if let Some(line) = self.since_boot.take().filter(|_| self.found.is_empty()) {
-            sink.withhold(metrics::CPU_STATE, "an average since boot, not of an interval", line.line());
+        self.preface.iter_mut().for_each(|preface| preface.end(sink));
+        let is_lost = self.found.is_empty() || is_turbostat(&self.columns);
+        if let Some((why, line)) = self.skipped.take().filter(|_| is_lost) {
+            sink.withhold(metrics::CPU_STATE, why, line.line());
         }
         // Three load averages, then the number of runnable threads and the number of all threads.
         let mut load = BTreeMap::new();
@@ -309,9 +327,9 @@ impl Reader for ColumnsReader {
                     }
                     continue;
                 }
-                "memory" => {
-                    let text = format!("{word}: {last:.0} kB\n");
-                    sink.add_file("/proc/meminfo".to_owned(), text, line.line());
+                path if path.starts_with('/') => {
+                    let text = word.replace('#', &format!("{last:.0}"));
+                    sink.add_file(path.to_owned(), text + "\n", line.line());
                     continue;
                 }
                 "load" => {

@@ -22,7 +22,11 @@ pub(super) const PATTERNS: &[Tool] = tools! {
     11 "hyperfine" 12 "hyperfine --export-markdown" 13 "stress-ng --yaml" 14 "lmbench stream"
     15 "lmbench lat_mem_rd" 16 "numactl --show" 17 "UnixBench" 18 "7-Zip benchmark" 19 "mbw"
     20 "cryptsetup benchmark" 21 "hackbench" 22 "CoreMark" 23 "lmbench operations" 24 "environment list" 25 "nproc"
+    26 "turbostat"
 };
+
+/// The lines above turbostat's table.
+pub(super) const TURBOSTAT: Tool = tool::<26>("turbostat");
 
 /// The files quoted in an output, each with its first line, and the lines about CPUs that were read so far.
 #[derive(Debug, Default)]
