@@ -2,7 +2,7 @@
 
 use ::quiet::apply::RestoreOutcome;
 use ::quiet::change::Change;
-use ::quiet::files::Tree;
+use ::quiet::files::Files;
 use ::quiet::knob_outcome::KnobOutcome;
 use ::quiet::standing::Standing;
 use ::quiet::tuned_session::Restored;
@@ -91,11 +91,11 @@ pub fn knobs_restored(screen: &mut Screen, restored: &Restored) {
 }
 
 /// The changed knobs and who changed them: `--status`.
-pub fn knobs_standing(screen: &mut Screen, own: &Standing, roots: Option<&Standing>, tree: &Tree) {
+pub fn knobs_standing(screen: &mut Screen, own: &Standing, roots: Option<&Standing>, files: &dyn Files) {
     let own = Some(own).filter(|own| roots.is_none() || !own.is_nothing());
     for standing in roots.into_iter().chain(own) {
         screen.say(standing);
-        screen.list("", standing.changes().iter().map(|change| value(change, tree)));
+        screen.list("", standing.changes().iter().map(|change| value(change, files)));
         let compound = standing.contents().into_iter().flat_map(|contents| contents.compound_changes());
         let compound = compound.map(|compound| compound.as_change());
         screen.list("", compound.map(|change| (change.knob.clone(), describe(&change))));
@@ -108,8 +108,8 @@ fn describe(change: &Change) -> String {
 }
 
 /// A changed value, and the current value if it differs.
-fn value(change: &Change, tree: &Tree) -> (String, String) {
-    let now = change.read_current(tree).unwrap_or_else(|refusal| refusal.why.to_string());
+fn value(change: &Change, files: &dyn Files) -> (String, String) {
+    let now = change.read_current(files).unwrap_or_else(|refusal| refusal.why.to_string());
     let now = if change.syntax.are_equal(&now, &change.new) { String::new() } else { format!(", now {now}") };
     (change.knob.clone(), format!("{}{now}", describe(change)))
 }

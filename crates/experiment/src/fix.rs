@@ -3,7 +3,6 @@
 use machine::Root;
 use quiet::audit::AuditRow;
 use quiet::error::Error;
-use quiet::files::Tree;
 use quiet::knob::State;
 use quiet::tuning_plan::{Planned, Purpose, TuningPlan, Wanted};
 use record::diagnosis::Finding;
@@ -116,11 +115,10 @@ impl Fix<'_> {
     /// The effect of the fix on the machine below this root. If `keep` is set, the values stay set after the
     /// measurement.
     pub fn look(&self, root: &Root, keep: bool) -> Result<Outlook, FixError> {
-        let tree = Tree::new(root);
         let purpose = if keep { Purpose::Persistent } else { Purpose::Measuring };
         let wanted =
             Wanted { names: &[self.value.knob.name()], purpose, cpus: None, value: Some(self.value) };
-        let Planned { rows, plan, .. } = wanted.plan(root, &tree)?;
+        let Planned { rows, plan, .. } = wanted.plan(root)?;
         let refused = |why: &str| FixError::CannotBeSet(format!("{}: {why}", self.value.knob.name()));
         let Some(AuditRow { inspection, .. }) = rows.into_iter().next() else {
             return Err(refused("this version has no such knob"));

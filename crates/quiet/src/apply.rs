@@ -118,16 +118,12 @@ fn stays_at(now: &str) -> String {
 }
 
 /// Restores everything in a journal, in reverse order of writing, and returns the outcomes in the journal's order.
-pub fn restore(
-    files: &dyn Files,
-    journal: &mut Journal,
-    contents: &JournalContents,
-) -> Result<Vec<RestoreOutcome>> {
+pub fn restore(files: &dyn Files, journal: &mut Journal, contents: &JournalContents) -> Vec<RestoreOutcome> {
     let changes = &contents.header.changes;
     let mut all = vec![RestoreOutcome::WasBack; changes.len()];
     let states = states(contents);
     for at in (0..changes.len()).rev() {
-        all[at] = restore_change(files, journal, at, &changes[at], &states[at])?;
+        all[at] = restore_change(files, journal, at, &changes[at], &states[at]).unwrap_or_else(Into::into);
     }
     // One value may change another (setting a governor resets no_turbo) or prevent another one from being written (a
     // clock above the nominal clock while boost is off). Therefore, values that still differ from the original ones are
@@ -141,7 +137,7 @@ pub fn restore(
         };
         let Ok(now) = change.read_current(files) else { continue };
         if again && !change.syntax.are_equal(&now, &change.old) {
-            all[at] = write_old_value(files, journal, at, change)?;
+            all[at] = write_old_value(files, journal, at, change).unwrap_or_else(Into::into);
             // Without the governor `userspace`, which someone replaced, the clock has no meaning.
             if change.path.ends_with("/scaling_setspeed") && matches!(all[at], RestoreOutcome::Refused(_)) {
                 all[at] = RestoreOutcome::Theirs(now);
@@ -150,7 +146,7 @@ pub fn restore(
             all[at] = RestoreOutcome::Back;
         }
     }
-    Ok(all)
+    all
 }
 
 /// The state of one value according to the journal.
@@ -194,11 +190,8 @@ fn restore_change(
     at: usize,
     change: &Change,
     state: &State,
-) -> Result<RestoreOutcome> {
-    let now = match change.read_current(files) {
-        Ok(now) => now,
-        Err(refusal) => return Ok(refusal.into()),
-    };
+) -> Result<RestoreOutcome, Refusal> {
+    let now = change.read_current(files)?;
     if change.syntax.are_equal(&now, &change.old) {
         return Ok(RestoreOutcome::WasBack);
     }
@@ -217,22 +210,17 @@ fn write_old_value(
     journal: &mut Journal,
     at: usize,
     change: &Change,
-) -> Result<RestoreOutcome> {
+) -> Result<RestoreOutcome, Refusal> {
     // A full disk must not prevent restoring. The step need not be recorded, because the journal's header contains the
     // original values.
     let _ = journal.note(&Step::PuttingBack(at));
-    if let Err(refusal) = files.write(&change.path, &change.old) {
-        return Ok(refusal.into());
+    files.write(&change.path, &change.old)?;
+    let now = change.read_current(files)?;
+    if !change.syntax.are_equal(&now, &change.old) {
+        return Ok(RestoreOutcome::Refused(stays_at(&now)));
     }
-    let restored = match change.read_current(files) {
-        Ok(now) if change.syntax.are_equal(&now, &change.old) => RestoreOutcome::Back,
-        Ok(now) => RestoreOutcome::Refused(stays_at(&now)),
-        Err(refusal) => refusal.into(),
-    };
-    if restored == RestoreOutcome::Back {
-        let _ = journal.note(&Step::Back(at));
-    }
-    Ok(restored)
+    let _ = journal.note(&Step::Back(at));
+    Ok(RestoreOutcome::Back)
 }
 
 #[cfg(test)]

@@ -101,21 +101,9 @@ pub trait Files: Sync {
     }
 }
 
-/// The files under a [`Root`].
-#[derive(Debug)]
-pub struct Tree<'a> {
-    root: &'a Root,
-}
-
-impl<'a> Tree<'a> {
-    /// Uses the files under this root.
-    pub fn new(root: &'a Root) -> Self {
-        Self { root }
-    }
-}
-
-impl Files for Tree<'_> {
+/// The files under this root.
+impl Files for Root {
     fn root(&self) -> &Root {
-        self.root
+        self
     }
 }

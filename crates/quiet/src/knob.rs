@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use machine::Root;
 use record::{CpuList, KnobValue, Text, text};
 use serde::Deserialize;
 
@@ -298,8 +297,9 @@ pub struct KnobContext<'a> {
 }
 
 impl<'a> KnobContext<'a> {
-    /// The context below a root; `files` are the files of the same root.
-    pub fn new(root: &Root, files: &'a dyn Files, quiet: CpuList) -> Self {
+    /// The context of a machine with these files.
+    pub fn new(files: &'a dyn Files, quiet: CpuList) -> Self {
+        let root = files.root();
         let online = root.cpu_list("/sys/devices/system/cpu/online");
         let online = online.unwrap_or_else(|| root.numbered("/sys/devices/system/cpu", "cpu"));
         let live = root.is_live();

@@ -89,7 +89,7 @@ fn put_back(files: &dyn Files, mut journal: Journal, contents: JournalContents) 
         (compound.as_change(), compound.undo().map_or_else(refused, |()| RestoreOutcome::Back))
     };
     let undone: Restored = contents.compound_changes().map(undo).collect();
-    let restored = apply::restore(files, &mut journal, &contents)?;
+    let restored = apply::restore(files, &mut journal, &contents);
     let values = contents.header.changes.into_iter().zip(restored);
     let restored: Restored = values.chain(undone).collect();
     // Values that could not be written remain in the journal for the next attempt.

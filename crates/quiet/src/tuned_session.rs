@@ -14,7 +14,6 @@ use crate::compound_change::CompoundChange;
 use crate::compound_change::shield::Shield;
 use crate::error::Error;
 use crate::event::{Event, Listener};
-use crate::files::Tree;
 use crate::journal::JournalContents;
 use crate::knob::ProcessSetting;
 use crate::knob_outcome::{KnobOutcome, describe_knob, describe_unset, find_standing, group_values};
@@ -97,9 +96,8 @@ impl TunedSession {
     pub fn begin(caller: &Caller, wanted: Wanted) -> Result<Self, Error> {
         let Wanted { names, purpose, cpus, .. } = wanted;
         let root = Root::live();
-        let tree = Tree::new(&root);
         let named = !names.is_empty();
-        let Planned { context, mut rows, mut plan } = wanted.plan(&root, &tree)?;
+        let Planned { context, mut rows, mut plan } = wanted.plan(&root)?;
         let folder = caller.state_directory();
         let boot = read_boot_id();
         if let Ok(folder) = &folder
@@ -109,7 +107,7 @@ impl TunedSession {
             let mut tuned = Self::with_settings(caller, &rows, &plan);
             tuned.outcomes.extend(describe_unset(&rows, &plan));
             if purpose == Purpose::Measuring {
-                tuned.outcomes.extend(find_standing(existing.changes(), &tree));
+                tuned.outcomes.extend(find_standing(existing.changes(), &root));
             }
             let held: Vec<&str> = plan.settings.iter().map(|(name, _)| *name).collect();
             let mut tuned = tuned.or_refuse(named)?;
@@ -122,16 +120,16 @@ impl TunedSession {
         if plan.leaves_traces() || is_left {
             let request = caller.request(&folder?, purpose == Purpose::Persistent);
             let lock = session::lock(&request)?;
-            if clean_up(caller, &request.folder, &boot, &tree)? {
+            if clean_up(caller, &request.folder, &boot, &root)? {
                 // The values inspected so far were those of the earlier session, not the machine's original values.
-                Planned { rows, plan, .. } = wanted.plan(&root, &tree)?;
+                Planned { rows, plan, .. } = wanted.plan(&root)?;
             }
             locked = Some((lock, request));
         }
         refuse_unset(&plan, named)?;
         let mut tuned = Self::with_settings(caller, &rows, &plan);
         if let Some((lock, request)) = locked.filter(|_| plan.leaves_traces()) {
-            process::run_before_others(|| tuned.start(caller, &tree, lock, &request, &rows, &plan))?;
+            process::run_before_others(|| tuned.start(caller, &root, lock, &request, &rows, &plan))?;
         }
         tuned.outcomes.extend(describe_unset(&rows, &plan));
         tuned.or_refuse(named)
@@ -141,13 +139,13 @@ impl TunedSession {
     fn start(
         &mut self,
         caller: &Caller,
-        tree: &Tree,
+        root: &Root,
         lock: Lock,
         request: &Request,
         rows: &[AuditRow],
         plan: &TuningPlan,
     ) -> Result<(), Error> {
-        let (mut session, written) = Session::start(tree, lock, request, plan.changes.clone())?;
+        let (mut session, written) = Session::start(root, lock, request, plan.changes.clone())?;
         session.guardian().map_or_else(|| caller.tell(Event::NoGuardian), os::child::register_own);
         self.outcomes.extend(group_values(&plan.changes, &written));
         for (name, compound) in &plan.compound_changes {
@@ -289,8 +287,7 @@ impl Drop for TunedSession {
 }
 
 fn end_session(session: Session, listener: Listener) {
-    let root = Root::live();
-    match process::run_before_others(|| session.end(&Tree::new(&root))) {
+    match process::run_before_others(|| session.end(&Root::live())) {
         Ok(restored) => tell_unrestored(&restored, listener),
         Err(why) => listener(Event::RestoreFailed(&why)),
     }
@@ -312,7 +309,7 @@ fn refuse_unset(plan: &TuningPlan, named: bool) -> Result<(), Error> {
 
 /// Restores settings left behind by a dead process, and discards settings from another boot. Returns whether values may
 /// have changed. Values that persist on request are not changed; they prevent a new session.
-fn clean_up(caller: &Caller, folder: &Path, boot: &str, tree: &Tree) -> Result<bool, Error> {
+fn clean_up(caller: &Caller, folder: &Path, boot: &str, root: &Root) -> Result<bool, Error> {
     match find_leftover(folder, boot)? {
         Leftover::Nothing => Ok(false),
         Leftover::OtherBoot(contents) => {
@@ -323,7 +320,7 @@ fn clean_up(caller: &Caller, folder: &Path, boot: &str, tree: &Tree) -> Result<b
         Leftover::Standing(contents) => Err(Error::Standing(contents.to_string())),
         Leftover::Orphaned(contents) => {
             caller.tell(Event::Leftover(&contents));
-            tell_unrestored(&session::restore(tree, folder)?, caller.listener);
+            tell_unrestored(&session::restore(root, folder)?, caller.listener);
             // Values that cannot be restored remain in the journal, which must not be overwritten.
             match find_leftover(folder, boot)? {
                 Leftover::Nothing => Ok(true),
@@ -347,7 +344,6 @@ pub struct Restored {
 /// Restores leftover settings of an earlier session.
 pub fn restore_leftover(caller: &Caller) -> Result<Restored, Error> {
     let folder = caller.state_directory()?;
-    let root = Root::live();
     if let Some(holder) = Holder::find_lasting(&folder) {
         return Err(holder
             .ancestor()
@@ -356,21 +352,17 @@ pub fn restore_leftover(caller: &Caller) -> Result<Restored, Error> {
     let boot = read_boot_id();
     let leftover = find_leftover(&folder, &boot)?;
     caller.tell_where_foreign(&folder);
-    let root_session = Standing::of_root(&boot);
-    let (values, forgotten) = match leftover {
-        Leftover::Nothing => (Vec::new(), None),
-        leftover => {
-            let request =
-                Request { command: "linespeed quiet --restore".to_owned(), ..caller.request(&folder, false) };
-            let _lock = session::lock(&request)?;
-            match leftover {
-                Leftover::OtherBoot(contents) => {
-                    session::forget(&folder)?;
-                    (Vec::new(), Some(contents))
-                }
-                _ => (session::restore(&Tree::new(&root), &folder)?, None),
-            }
-        }
-    };
-    Ok(Restored { values, forgotten, root: root_session })
+    let mut restored = Restored { values: Vec::new(), forgotten: None, root: Standing::of_root(&boot) };
+    if matches!(leftover, Leftover::Nothing) {
+        return Ok(restored);
+    }
+    state_directory::prepare(&folder)?;
+    let _lock = Lock::take(&folder, "linespeed quiet --restore")?;
+    if let Leftover::OtherBoot(contents) = leftover {
+        session::forget(&folder)?;
+        restored.forgotten = Some(contents);
+    } else {
+        restored.values = session::restore(&Root::live(), &folder)?;
+    }
+    Ok(restored)
 }

@@ -1,6 +1,5 @@
 //! The planned changes of all inspected knobs.
 
-use machine::Root;
 use record::{CpuList, KnobValue, Text, text};
 
 use crate::audit::{AuditRow, audit, audit_value, refuse_cpus};
@@ -35,9 +34,9 @@ pub struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    /// Plans the changes below a root; `files` are the files of the same root.
-    pub fn plan<'a>(&self, root: &Root, files: &'a dyn Files) -> Result<Planned<'a>, Error> {
-        let context = prepare_context(root, files, self.cpus, self.purpose)?;
+    /// Plans the changes to the files of a machine.
+    pub fn plan<'a>(&self, files: &'a dyn Files) -> Result<Planned<'a>, Error> {
+        let context = prepare_context(files, self.cpus, self.purpose)?;
         let rows = match self.value {
             Some(value) => audit_value(&context, value).into_iter().collect(),
             None => audit(&context, self.names),
@@ -171,7 +170,6 @@ impl TuningPlan {
 
 /// Prepares the context for inspecting the knobs, including the quiet CPUs; fails if these CPUs cannot be kept quiet.
 pub fn prepare_context<'a>(
-    root: &Root,
     files: &'a dyn Files,
     cpus: Option<&CpuList>,
     purpose: Purpose,
@@ -180,16 +178,16 @@ pub fn prepare_context<'a>(
     // If all CPUs are to be measured, none of them can be kept quiet. CPUs that cannot be measured are reported by the
     // measurement itself.
     if purpose == Purpose::Measuring {
-        let online = root.cpu_list("/sys/devices/system/cpu/online").unwrap_or_default();
+        let online = files.root().cpu_list("/sys/devices/system/cpu/online").unwrap_or_default();
         wanted = wanted.filter(|cpus| cpus.is_subset(&online) && !online.is_subset(cpus));
     }
     if wanted.as_ref().is_some_and(CpuList::is_empty) {
         return Err(Error::NoCpus);
     }
     let quiet = wanted.unwrap_or_default();
-    let mut context = KnobContext::new(root, files, quiet.clone());
+    let mut context = KnobContext::new(files, quiet.clone());
     context.stays = purpose == Purpose::Persistent;
-    let allowed = if root.is_live() { os::pin::allowed() } else { None };
+    let allowed = if files.root().is_live() { os::pin::allowed() } else { None };
     match refuse_cpus(&quiet, &context.online, &allowed.unwrap_or_else(|| context.online.clone())) {
         Some(why) => Err(Error::Cpus(quiet, why)),
         None => Ok(context),

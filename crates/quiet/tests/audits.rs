@@ -4,7 +4,7 @@ mod support;
 
 use machine::Root;
 use quiet::audit::{Need, audit, is_quiet, refuse_cpus};
-use quiet::files::{Files, Refusal, Tree};
+use quiet::files::{Files, Refusal};
 use quiet::knob::{Adjustment, KnobContext, State};
 use quiet::knobs::KNOBS;
 use quiet::process_settings::process::ProcessAttributes;
@@ -104,12 +104,11 @@ fn a_machine_with_every_knob_is_noisy_and_is_quiet_when_all_are_set() {
     let root = Root::captured(folder.path()).unwrap();
     let before = rows(&root, "1");
     assert!(!is_quiet(&before));
-    let files = Tree::new(&root);
     let mut tuned = 0;
     for row in &before {
         if let Adjustment::Write(changes) = &row.inspection.adjustment {
             for change in changes {
-                files.write(&change.path, &change.new).unwrap();
+                root.write(&change.path, &change.new).unwrap();
             }
             tuned += 1;
         }
@@ -124,11 +123,11 @@ fn a_machine_with_every_knob_is_noisy_and_is_quiet_when_all_are_set() {
 }
 
 /// Files that exist but cannot be written, as in a container.
-struct ReadOnly<'a>(Tree<'a>);
+struct ReadOnly<'a>(&'a Root);
 
 impl Files for ReadOnly<'_> {
     fn root(&self) -> &Root {
-        self.0.root()
+        self.0
     }
 
     fn write(&self, path: &str, _: &str) -> Result<(), Refusal> {
@@ -149,7 +148,7 @@ fn in_a_container_each_knob_is_seen_and_says_who_could_turn_it() {
     let folder = temporary();
     made_up(folder.path(), 4);
     let root = Root::captured(folder.path()).unwrap();
-    let files = ReadOnly(Tree::new(&root));
+    let files = ReadOnly(&root);
     let context = KnobContext {
         files: &files,
         online: online("0-3"),
@@ -194,9 +193,8 @@ fn where_a_hypervisor_hides_everything_the_reasons_say_so() {
         put(folder.path(), path, text);
     }
     let root = Root::captured(folder.path()).unwrap();
-    let files = Tree::new(&root);
     let context = KnobContext {
-        files: &files,
+        files: &root,
         online: online("0-1"),
         quiet: CpuList::new(),
         live: true,
@@ -230,7 +228,7 @@ fn where_a_hypervisor_hides_everything_the_reasons_say_so() {
 }
 
 /// A synthetic context of the running machine.
-fn live<'a>(files: &'a Tree, own: Option<ProcessAttributes>) -> KnobContext<'a> {
+fn live<'a>(files: &'a Root, own: Option<ProcessAttributes>) -> KnobContext<'a> {
     KnobContext { live: true, own, ..support::context(files, &online("0-1"), "") }
 }
 
@@ -242,9 +240,8 @@ fn nice_says_against_whom_it_counts() {
         put(folder.path(), "sys/devices/system/cpu/online", "0-1");
         files.iter().for_each(|(path, text)| put(folder.path(), path, text));
         let root = Root::captured(folder.path()).unwrap();
-        let files = Tree::new(&root);
         let rows = audit(
-            &live(&files, Some(ProcessAttributes { lowest_nice: -20, ..ProcessAttributes::default() })),
+            &live(&root, Some(ProcessAttributes { lowest_nice: -20, ..ProcessAttributes::default() })),
             &["nice"],
         );
         assert!(
@@ -284,8 +281,7 @@ fn siblings_that_no_switch_here_has_turned_off_are_not_there() {
             put(folder.path(), &at, if siblings.is_empty() { ["0", "1"][cpu] } else { siblings });
         }
         let root = Root::captured(folder.path()).unwrap();
-        let files = Tree::new(&root);
-        audit(&live(&files, None), &["smt"]).remove(0).inspection.state
+        audit(&live(&root, None), &["smt"]).remove(0).inspection.state
     };
     for control in ["on", "off", "forceoff"] {
         assert_eq!(smt(control, ""), State::Steady);
@@ -300,9 +296,8 @@ fn siblings_that_no_switch_here_has_turned_off_are_not_there() {
 #[test]
 fn this_machine_is_audited_whoever_asks() {
     let root = Root::live();
-    let files = Tree::new(&root);
     let context = KnobContext {
-        files: &files,
+        files: &root,
         online: support::online(&root),
         quiet: CpuList::new(),
         live: true,
@@ -369,8 +364,7 @@ fn a_power_limit_is_raised_where_it_is_lower_and_nowhere_else() {
     }
     let root = Root::captured(folder.path()).unwrap();
     assert_eq!(row(&rows(&root, ""), "power-limit").inspection.now, "15 W, 35 W".into());
-    let files = Tree::new(&root);
-    let context = support::context(&files, &online("0"), "");
+    let context = support::context(&root, &online("0"), "");
     let wanted = record::KnobValue::new(record::KnobName::PowerLimit, "35000000");
     let Adjustment::Write(changes) =
         KNOBS.iter().find(|knob| knob.name == "power-limit").unwrap().set_to(&context, &wanted).adjustment

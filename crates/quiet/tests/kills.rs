@@ -31,7 +31,7 @@ fn after_every_kill_every_file_is_as_it_was() {
     let state = support::temporary();
     let root = machine::Root::captured(&tree).unwrap();
     let files = Kernel::new(&root);
-    let context = KnobContext::new(&root, &files, "1".parse().unwrap());
+    let context = KnobContext::new(&files, "1".parse().unwrap());
     let changes = trials::all_changes(&context);
     assert!(changes.len() > 20, "{}", changes.len());
     let read_files = || settings::contents(&[&tree]);

@@ -7,7 +7,6 @@ use machine::Root;
 use measure::command::{self, Job, Run, SharedInput};
 use os::child::{Exit, Guard, Process};
 use os::pin;
-use quiet::files::Tree;
 use quiet::knob::ProcessSetting;
 use quiet::knobs::{lowest_nice_value, nice_scope_limit};
 use quiet::page_cache;
@@ -96,7 +95,7 @@ pub fn prove_command(request: ProofRequest, command: ProvenCommand) -> Result<Pr
         ..Proof::default()
     };
     let sets_nice = |one: &Comparison| matches!(one.after.setting, Some(ProcessSetting::Nice(_)));
-    let nice_limit = comparisons.iter().any(sets_nice).then(|| nice_scope_limit(&Tree::new(&Root::live())));
+    let nice_limit = comparisons.iter().any(sets_nice).then(|| nice_scope_limit(&Root::live()));
     found.judge(comparisons, &FIGURES);
     found.remarks.extend(runner.describe_cold());
     let nice_limit = nice_limit.flatten();

@@ -4,7 +4,6 @@ use machine::Root;
 use measure::os_noise::{self, Block};
 use os::pin;
 use quiet::audit::{audit, audit_value};
-use quiet::files::Tree;
 use quiet::knob::ProcessSetting;
 use quiet::tuned_session::read_boot_id;
 use quiet::tuning_plan::{Purpose, TuningPlan, prepare_context};
@@ -141,13 +140,12 @@ pub(super) fn find_settable(
     purpose: Purpose,
 ) -> Result<Settable, ProofError> {
     let root = Root::live();
-    let tree = Tree::new(&root);
-    let context = prepare_context(&root, &tree, request.cpus, Purpose::Command)?;
+    let context = prepare_context(&root, request.cpus, Purpose::Command)?;
     let rows = match request.value {
         Some(value) => audit_value(&context, value).into_iter().collect(),
         None => audit(&context, names),
     };
-    let plan = TuningPlan::from_audit(&rows, !names.is_empty(), purpose, &tree);
+    let plan = TuningPlan::from_audit(&rows, !names.is_empty(), purpose, &root);
     let mut left: Vec<(Text, Text)> =
         plan.not_set.iter().map(|(name, why)| (Text::from(*name), why.clone())).collect();
     let mut knobs = Vec::new();

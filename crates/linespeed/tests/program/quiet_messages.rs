@@ -289,7 +289,7 @@ fn without_a_lasting_folder_that_can_be_written_the_boots_own_is_taken() {
 fn where_nice_counts_in_a_session_only_it_says_so_and_is_worth_no_more() {
     let name = "where_nice_counts_in_a_session_only_it_says_so_and_is_worth_no_more";
     let root_folder = machine::Root::live();
-    let Some(words) = quiet::knobs::nice_scope_limit(&quiet::files::Tree::new(&root_folder)) else {
+    let Some(words) = quiet::knobs::nice_scope_limit(&root_folder) else {
         return skipped(name, "nice counts against everybody here");
     };
     let reported = json(&ran(["quiet", "--json", "nice"]).stdout);

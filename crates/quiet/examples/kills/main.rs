@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 use machine::Root;
 use quiet::change::Change;
-use quiet::files::{Files, Tree};
+use quiet::files::Files;
 use quiet::knob::KnobContext;
 use quiet::session::{self, Request, Session};
 use record::CpuList;
@@ -76,16 +76,12 @@ fn main() -> ExitCode {
 }
 
 /// All changes for keeping this CPU quiet.
-fn changes(
-    root: &Root,
-    files: &dyn Files,
-    cpu: Option<&str>,
-) -> Result<Vec<Change>, Box<dyn std::error::Error>> {
+fn changes(files: &dyn Files, cpu: Option<&str>) -> Result<Vec<Change>, Box<dyn std::error::Error>> {
     let quiet = match cpu {
         Some(text) => text.parse().map_err(|_| format!("{text} is no list of CPUs"))?,
         None => CpuList::new(),
     };
-    Ok(trials::all_changes(&KnobContext::new(root, files, quiet)))
+    Ok(trials::all_changes(&KnobContext::new(files, quiet)))
 }
 
 fn live(
@@ -97,7 +93,6 @@ fn live(
     without: Option<&str>,
 ) -> Result<(), Box<dyn std::error::Error>> {
     let root = Root::live();
-    let files = Tree::new(&root);
     let read_files = || settings::contents(&FOLDERS.map(Path::new));
     let state = Path::new(if program.is_some() { quiet::state_directory::SYSTEM } else { "/tmp/kills" });
     if program.is_none() {
@@ -105,7 +100,7 @@ fn live(
         std::fs::create_dir_all(state).map_err(|error| format!("{}: {error}", state.display()))?;
     }
     let moving = moving(&read_files);
-    let mut all = changes(&root, &files, cpu)?;
+    let mut all = changes(&root, cpu)?;
     all.retain(|change| without.is_none_or(|knob| change.knob.as_str() != knob));
     let knobs: BTreeSet<&str> = all.iter().map(|change| change.knob.as_str()).collect();
     let names: Vec<&str> = knobs.into_iter().collect();
@@ -133,7 +128,7 @@ fn live(
     let bench = Bench {
         program: program.map(PathBuf::from),
         on_tally: &on_tally,
-        files: &files,
+        files: &root,
         changes: all,
         folder: state.to_owned(),
         read_files: &read_files,
@@ -183,10 +178,10 @@ fn times(machine: &str, cpu: Option<&str>) -> Result<(), Box<dyn std::error::Err
         support::made_up(&tree, cpus);
         Root::captured(&tree).map_err(|error| error.to_string())?
     };
-    let (tree, kernel) = (Tree::new(&root), Kernel::new(&root));
-    let files: &dyn Files = if live { &tree } else { &kernel };
+    let kernel = Kernel::new(&root);
+    let files: &dyn Files = if live { &root } else { &kernel };
     let began = Instant::now();
-    let all = changes(&root, files, cpu)?;
+    let all = changes(files, cpu)?;
     let audited = began.elapsed();
     let count = all.len();
     let state = std::env::temp_dir().join(format!("kills-{}", std::process::id()));

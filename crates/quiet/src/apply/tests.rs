@@ -7,13 +7,13 @@ use std::path::Path;
 use machine::Root;
 
 use super::*;
-use crate::files::{Refusal, Tree};
+use crate::files::Refusal;
 use crate::journal::{self, JournalHeader};
 use crate::value_syntax::ValueSyntax;
 
 /// Files of a tree, some of which misbehave; the process is killed at one step.
 struct Odd<'a> {
-    tree: Tree<'a>,
+    root: &'a Root,
     /// Errors of writes by path.
     refuse: BTreeMap<&'static str, i32>,
     /// Files that accept every value but keep the value that they have.
@@ -34,7 +34,7 @@ unsafe impl Sync for Odd<'_> {}
 impl<'a> Odd<'a> {
     fn new(root: &'a Root) -> Self {
         Self {
-            tree: Tree::new(root),
+            root,
             refuse: BTreeMap::new(),
             stubborn: Vec::new(),
             rounding: Vec::new(),
@@ -57,12 +57,12 @@ impl<'a> Odd<'a> {
 
 impl Files for Odd<'_> {
     fn root(&self) -> &Root {
-        self.tree.root()
+        self.root
     }
 
     fn read(&self, path: &str) -> Result<String, Refusal> {
         self.step();
-        self.tree.read(path)
+        self.root.read(path)
     }
 
     fn write(&self, path: &str, value: &str) -> Result<(), Refusal> {
@@ -71,33 +71,33 @@ impl Files for Odd<'_> {
             return Err(Refusal::new(path, &std::io::Error::from_raw_os_error(*errno)));
         }
         let is_userspace = |governor: &str| governor.trim() == "userspace";
-        if self.has_clock && path == CLOCK && !is_userspace(&self.tree.read(GOVERNOR)?) {
+        if self.has_clock && path == CLOCK && !is_userspace(&self.root.read(GOVERNOR)?) {
             return Err(Refusal::new(path, &std::io::Error::from_raw_os_error(libc::EINVAL)));
         }
         if self.has_clock && path == GOVERNOR {
-            self.tree.write(CLOCK, if is_userspace(value) { "3000000" } else { "<unsupported>" })?;
+            self.root.write(CLOCK, if is_userspace(value) { "3000000" } else { "<unsupported>" })?;
         }
         if self.stubborn.contains(&path) {
             return Ok(());
         }
         let rounded = format!("{value}00");
         let value = if self.rounding.contains(&path) && value != "7" { rounded.as_str() } else { value };
-        self.tree.write(path, value)?;
+        self.root.write(path, value)?;
         if let Some((from, to, moved_by_governor)) = self.moves_others
             && from == path
         {
-            self.tree.write(to, moved_by_governor)?;
+            self.root.write(to, moved_by_governor)?;
         }
         self.step();
         Ok(())
     }
 
     fn list(&self, folder: &str) -> Vec<String> {
-        self.tree.list(folder)
+        self.root.list(folder)
     }
 
     fn writable(&self, path: &str) -> bool {
-        self.tree.writable(path)
+        self.root.writable(path)
     }
 }
 
@@ -175,7 +175,7 @@ fn whatever_step_apply_or_restore_dies_at_everything_comes_back() {
         let state_folder = tempfile::tempdir().unwrap();
         let root = Root::captured(folder.path()).unwrap();
         let before = state(folder.path());
-        let planned = changes(&Tree::new(&root));
+        let planned = changes(&root);
         let ended = killed(&root, folder.path(), first, |odd| {
             let mut journal = Journal::begin(state_folder.path(), &plan(planned.clone())).unwrap();
             apply(odd, &mut journal, &planned).unwrap();
@@ -184,11 +184,11 @@ fn whatever_step_apply_or_restore_dies_at_everything_comes_back() {
         for second in [Some(first % 7), Some(first % 11), None] {
             let restoring = |files: &dyn Files| {
                 let (mut journal, contents) = journal::Journal::resume(state_folder.path()).unwrap().unwrap();
-                restore(files, &mut journal, &contents).unwrap();
+                restore(files, &mut journal, &contents);
             };
             match second {
                 Some(steps) => kills += u32::from(!killed(&root, folder.path(), steps, |odd| restoring(odd))),
-                None => restoring(&Tree::new(&root)),
+                None => restoring(&root),
             }
         }
         assert_eq!(state(folder.path()), before, "killed at step {first}");
@@ -206,13 +206,13 @@ fn through(work: impl Fn(&mut Odd)) -> (Vec<WriteOutcome>, Vec<RestoreOutcome>, 
     let folder = tree();
     let state_folder = tempfile::tempdir().unwrap();
     let root = Root::captured(folder.path()).unwrap();
-    let planned = changes(&Tree::new(&root));
+    let planned = changes(&root);
     let mut odd = Odd::new(&root);
     work(&mut odd);
     let mut journal = Journal::begin(state_folder.path(), &plan(planned.clone())).unwrap();
     let written = apply(&odd, &mut journal, &planned).unwrap();
     let (mut journal, contents) = journal::Journal::resume(state_folder.path()).unwrap().unwrap();
-    let restored = restore(&odd, &mut journal, &contents).unwrap();
+    let restored = restore(&odd, &mut journal, &contents);
     let after = state(folder.path());
     (written, restored, after)
 }
@@ -281,7 +281,7 @@ fn the_clock_that_a_program_set_is_restored_after_its_governor() {
     assert_eq!(files.read(CLOCK).unwrap().trim(), "<unsupported>");
     drop(journal);
     let (mut journal, contents) = journal::Journal::resume(state_folder.path()).unwrap().unwrap();
-    restore(&files, &mut journal, &contents).unwrap();
+    restore(&files, &mut journal, &contents);
     let now = [GOVERNOR, CLOCK].map(|path| files.read(path).unwrap().trim().to_owned());
     assert_eq!(now, ["userspace", "1200000"]);
 }
@@ -292,20 +292,19 @@ fn what_goes_with_its_cpu_is_no_error_before_and_after() {
         let folder = tree();
         let state_folder = tempfile::tempdir().unwrap();
         let root = Root::captured(folder.path()).unwrap();
-        let files = Tree::new(&root);
-        let planned = changes(&files);
+        let planned = changes(&root);
         let vanish = || std::fs::remove_file(folder.path().join(&GOVERNOR[1..])).unwrap();
         if gone_before {
             vanish();
         }
         let mut journal = Journal::begin(state_folder.path(), &plan(planned.clone())).unwrap();
-        let written = apply(&files, &mut journal, &planned).unwrap();
+        let written = apply(&root, &mut journal, &planned).unwrap();
         assert_eq!(written[0], if gone_before { WriteOutcome::Gone } else { WriteOutcome::Set });
         if !gone_before {
             vanish();
         }
         let (mut journal, contents) = journal::Journal::resume(state_folder.path()).unwrap().unwrap();
-        let restored = restore(&files, &mut journal, &contents).unwrap();
+        let restored = restore(&root, &mut journal, &contents);
         assert_eq!(restored[0], RestoreOutcome::Gone);
         assert_eq!(state(folder.path())[1..], as_it_was()[1..]);
     }

@@ -150,7 +150,6 @@ pub(super) fn inspect_interrupts(knob: &Knob, context: &KnobContext) -> Seen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::Tree;
 
     #[test]
     fn one_that_the_kernel_places_itself_is_left_and_named() {
@@ -164,8 +163,7 @@ mod tests {
             std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
         }
         let root = machine::Root::captured(folder.path()).unwrap();
-        let files = Tree::new(&root);
-        let context = KnobContext::new(&root, &files, "1".parse().unwrap());
+        let context = KnobContext::new(&root, "1".parse().unwrap());
         let context = KnobContext { online: "0-1".parse().unwrap(), ..context };
         let inspection = crate::knobs::find("interrupts").unwrap().inspect(&context);
         let Adjustment::Write(changes) = &inspection.adjustment else { panic!("{inspection:?}") };

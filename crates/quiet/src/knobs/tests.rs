@@ -6,7 +6,6 @@ use record::{CpuList, KnobName, KnobValue};
 
 use super::*;
 use crate::audit::audit_value;
-use crate::files::Tree;
 use crate::knob::{Adjustment, KnobContext, State};
 
 /// A synthetic machine: two policies of two CPUs, boost with intel_pstate, huge pages, SMT.
@@ -37,8 +36,7 @@ fn machine() -> tempfile::TempDir {
 fn seen(wanted: &KnobValue) -> (State, Vec<(String, String, String)>) {
     let folder = machine();
     let root = Root::captured(folder.path()).unwrap();
-    let tree = Tree::new(&root);
-    let context = KnobContext::new(&root, &tree, CpuList::new());
+    let context = KnobContext::new(&root, CpuList::new());
     let row = audit_value(&context, wanted).unwrap();
     let changes = match row.inspection.adjustment {
         Adjustment::Write(changes) => changes,

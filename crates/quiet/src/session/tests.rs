@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use machine::Root;
 
 use super::*;
-use crate::files::Tree;
 use crate::standing::{Leftover, find_leftover};
 use crate::value_syntax::ValueSyntax;
 
@@ -49,9 +48,8 @@ impl Machine {
     }
 
     fn changes(&self) -> Vec<Change> {
-        let files = Tree::new(&self.root);
         let change = |(path, syntax, _, new): &(&str, ValueSyntax, &str, &str)| {
-            Change::plan(&files, "test", path, *syntax, new).unwrap()
+            Change::plan(&self.root, "test", path, *syntax, new).unwrap()
         };
         FILES.iter().filter_map(change).collect()
     }
@@ -66,8 +64,7 @@ impl Machine {
         if child == 0 {
             let request = self.request(stays);
             let lock = lock(&request).unwrap();
-            let files = Tree::new(&self.root);
-            let (session, _) = Session::start(&files, lock, &request, self.changes()).unwrap();
+            let (session, _) = Session::start(&self.root, lock, &request, self.changes()).unwrap();
             if session.guardian().is_none() {
                 std::fs::write(&unguarded, "").unwrap();
             }
@@ -95,8 +92,8 @@ impl Machine {
 }
 
 /// A session of this process.
-fn begun(machine: &Machine, request: &Request, files: &Tree) -> Session {
-    let begun = Session::start(files, lock(request).unwrap(), request, machine.changes());
+fn begun(machine: &Machine, request: &Request) -> Session {
+    let begun = Session::start(&machine.root, lock(request).unwrap(), request, machine.changes());
     begun.unwrap().0
 }
 
@@ -117,7 +114,7 @@ fn killed_the_guardian_puts_everything_back() {
     if guarded {
         assert_eq!(machine.values(), before);
     } else {
-        restore(&Tree::new(&machine.root), machine.state.path()).unwrap();
+        restore(&machine.root, machine.state.path()).unwrap();
         assert_eq!(machine.values(), before, "the next start restores the values");
     }
     assert!(matches!(find_leftover(machine.state.path(), "this-boot"), Ok(Leftover::Nothing)));
@@ -137,7 +134,7 @@ fn with_the_guardian_killed_too_the_next_start_finds_what_was_left_and_puts_it_b
     machine.settled();
     assert_ne!(machine.values(), before);
     assert!(matches!(find_leftover(machine.state.path(), "this-boot"), Ok(Leftover::Orphaned(_))));
-    let restored = restore(&Tree::new(&machine.root), machine.state.path()).unwrap();
+    let restored = restore(&machine.root, machine.state.path()).unwrap();
     assert!(restored.iter().all(|(_, restored)| *restored == RestoreOutcome::Back), "{restored:?}");
     assert_eq!(machine.values(), before);
 }
@@ -151,7 +148,7 @@ fn what_is_to_stay_stays_until_it_is_put_back_by_hand() {
     assert_ne!(machine.values(), before);
     assert!(matches!(find_leftover(machine.state.path(), "this-boot"), Ok(Leftover::Standing(_))));
     assert!(matches!(find_leftover(machine.state.path(), "another"), Ok(Leftover::OtherBoot(_))));
-    restore(&Tree::new(&machine.root), machine.state.path()).unwrap();
+    restore(&machine.root, machine.state.path()).unwrap();
     assert_eq!(machine.values(), before);
 }
 
@@ -160,11 +157,10 @@ fn a_journal_that_somebody_removes_is_written_again_and_everything_comes_back() 
     let machine = machine();
     let before = machine.values();
     let request = machine.request(false);
-    let files = Tree::new(&machine.root);
-    let session = begun(&machine, &request, &files);
+    let session = begun(&machine, &request);
     assert_ne!(machine.values(), before);
     std::fs::remove_dir_all(machine.state.path()).unwrap();
-    let restored = session.end(&files).unwrap();
+    let restored = session.end(&machine.root).unwrap();
     assert!(
         restored.len() == FILES.len()
             && restored.iter().all(|(_, restored)| *restored == RestoreOutcome::Back),
@@ -180,11 +176,10 @@ fn a_journal_that_somebody_empties_or_cuts_takes_nothing_from_putting_back() {
         let machine = machine();
         let before = machine.values();
         let request = machine.request(false);
-        let files = Tree::new(&machine.root);
-        let session = begun(&machine, &request, &files);
+        let session = begun(&machine, &request);
         let path = machine.state.path().join(state_directory::JOURNAL);
         std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(length).unwrap();
-        let restored = session.end(&files).unwrap();
+        let restored = session.end(&machine.root).unwrap();
         assert!(
             restored.len() == FILES.len()
                 && restored.iter().all(|(_, restored)| *restored == RestoreOutcome::Back),
@@ -222,7 +217,7 @@ fn an_empty_journal_is_none_and_stands_in_nobodys_way() {
     machine.in_a_process(true, |_| {});
     machine.settled();
     assert_ne!(machine.values(), before);
-    restore(&Tree::new(&machine.root), machine.state.path()).unwrap();
+    restore(&machine.root, machine.state.path()).unwrap();
     assert_eq!(machine.values(), before);
 }
 
@@ -237,10 +232,9 @@ fn what_a_command_was_given_is_nobody_elses_business() {
 fn a_journal_that_is_over_is_not_written_again() {
     let machine = machine();
     let request = machine.request(false);
-    let files = Tree::new(&machine.root);
-    let session = begun(&machine, &request, &files);
+    let session = begun(&machine, &request);
     let duplicate = session.journal.duplicate().unwrap();
-    session.end(&files).unwrap();
+    session.end(&machine.root).unwrap();
     duplicate.rewrite_if_missing().unwrap();
     assert!(matches!(find_leftover(machine.state.path(), "this-boot"), Ok(Leftover::Nothing)));
 }
@@ -277,7 +271,7 @@ fn what_somebody_else_has_changed_since_is_left_alone_and_named() {
     machine.settled();
     let theirs = machine.tree.path().join(&FILES[1].0[1..]);
     std::fs::write(&theirs, "always [madvise] never\n").unwrap();
-    let restored = restore(&Tree::new(&machine.root), machine.state.path()).unwrap();
+    let restored = restore(&machine.root, machine.state.path()).unwrap();
     assert_eq!(restored[1].1, RestoreOutcome::Theirs("madvise".to_owned()));
     assert_eq!((restored[0].1.clone(), restored[2].1.clone()), (RestoreOutcome::Back, RestoreOutcome::Back));
     assert_eq!(std::fs::read_to_string(theirs).unwrap(), "always [madvise] never\n");
@@ -290,8 +284,7 @@ fn without_room_for_the_journal_nothing_is_changed() {
     let mut request = machine.request(false);
     let lock = lock(&request).unwrap();
     request.folder = std::path::PathBuf::from("/proc/self");
-    let files = Tree::new(&machine.root);
-    Session::start(&files, lock, &request, machine.changes()).unwrap_err();
+    Session::start(&machine.root, lock, &request, machine.changes()).unwrap_err();
     assert_eq!(machine.values(), before);
 }
 
@@ -342,7 +335,7 @@ fn a_forged_journal_neither_moves_tasks_nor_removes_folders_nor_swaps_to_anythin
         (swap("swap"), "swap"),
     ] {
         std::fs::write(&path, format!("{whole}{forged}\n")).unwrap();
-        match restore(&Tree::new(&machine.root), machine.state.path()) {
+        match restore(&machine.root, machine.state.path()) {
             Err(Error::Journal(journal::Error::Corrupt(_, why))) => {
                 assert_eq!(why, format!("it lists {named}, which is not a kernel file"));
             }
@@ -351,5 +344,5 @@ fn a_forged_journal_neither_moves_tasks_nor_removes_folders_nor_swaps_to_anythin
     }
     assert!(victim.exists());
     std::fs::write(&path, whole).unwrap();
-    restore(&Tree::new(&machine.root), machine.state.path()).unwrap();
+    restore(&machine.root, machine.state.path()).unwrap();
 }

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use quiet::audit::{AuditRow, audit};
-use quiet::files::Tree;
 use quiet::knob::KnobContext;
 use record::CpuList;
 
@@ -36,7 +35,7 @@ pub fn online(root: &machine::Root) -> CpuList {
 }
 
 /// A context of a tree.
-pub fn context<'a>(files: &'a Tree, online: &CpuList, quiet: &str) -> KnobContext<'a> {
+pub fn context<'a>(files: &'a machine::Root, online: &CpuList, quiet: &str) -> KnobContext<'a> {
     let quiet = if quiet.is_empty() { CpuList::new() } else { quiet.parse().unwrap() };
     KnobContext {
         files,
@@ -52,8 +51,7 @@ pub fn context<'a>(files: &'a Tree, online: &CpuList, quiet: &str) -> KnobContex
 
 /// All knobs of a tree.
 pub fn rows(root: &machine::Root, quiet: &str) -> Vec<AuditRow> {
-    let files = Tree::new(root);
-    audit(&context(&files, &online(root), quiet), &[])
+    audit(&context(root, &online(root), quiet), &[])
 }
 
 /// The row of a knob.

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use ::quiet::audit::{AuditRow, audit, is_quiet};
-use ::quiet::files::Tree;
 use ::quiet::knobs::nice_scope_limit;
 use ::quiet::standing::describe_leftover;
 use ::quiet::tuned_session::read_boot_id;
@@ -34,8 +33,7 @@ const LOOK: Duration = Duration::from_millis(300);
 
 /// Inspects all knobs, or only the specified ones. For --fail-on, a knob that adds noise counts as a warning.
 pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8, Failure> {
-    let tree = Tree::new(root);
-    let context = prepare_context(root, &tree, options.measuring.cpus.as_ref(), Purpose::Command)?;
+    let context = prepare_context(root, options.measuring.cpus.as_ref(), Purpose::Command)?;
     let mut rows = audit(&context, names);
     // A captured machine cannot be measured. Without a report, only the exit code matters, so nothing is measured either.
     let seen = root.is_live() && !options.out.quiet_output;
@@ -44,7 +42,7 @@ pub fn run(options: &Options, root: &Root, names: &[&'static str]) -> Result<u8,
     let noise = if seen { estimate_noise(options, stop) } else { NoiseEstimate::default() };
     let noise = noise
         .with_others(busy.as_ref().and_then(|load| load.cpus))
-        .with_nice_scope(nice_scope_limit(&tree).is_some());
+        .with_nice_scope(nice_scope_limit(root).is_some());
     if let Some(signal) = stop.signal() {
         return Ok(signal_code(signal));
     }

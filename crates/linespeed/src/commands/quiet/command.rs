@@ -1,6 +1,5 @@
 //! `linespeed quiet -- COMMAND`: sets knobs for the duration of a command.
 
-use ::quiet::files::Tree;
 use ::quiet::knob_outcome::KnobOutcome;
 use ::quiet::knobs::nice_scope_limit;
 use ::quiet::tuned_session::TunedSession;
@@ -70,7 +69,7 @@ fn attempt(
     let mut child = tuned.spawn(&spec).map_err(Failure::Refused)?;
     // A limit on the nice value is mentioned only if the user requested that knob or detailed output.
     if (names.contains(&"nice") || options.out.verbose || options.out.json)
-        && let Some(limits) = nice_scope_limit(&Tree::new(&Root::live()))
+        && let Some(limits) = nice_scope_limit(&Root::live())
     {
         tuned.note("nice", limits);
     }

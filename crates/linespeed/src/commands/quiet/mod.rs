@@ -6,7 +6,6 @@ mod prove;
 mod standing;
 pub mod tuned_session;
 
-use ::quiet::files::Tree;
 use ::quiet::json;
 use ::quiet::knobs::{KNOBS, find};
 use ::quiet::tuning_plan::{Purpose, Wanted};
@@ -98,9 +97,8 @@ fn dry_run(
     names: &[&'static str],
     purpose: Purpose,
 ) -> Result<u8, Failure> {
-    let tree = Tree::new(root);
     let wanted = Wanted { names, purpose, cpus: options.measuring.cpus.as_ref(), value: None };
-    let plan = wanted.plan(root, &tree)?.plan;
+    let plan = wanted.plan(root)?.plan;
     let mut reported = json::plan(&plan);
     reported["drop_caches"] = json!(quiet.drop_caches);
     let held = "set while the command runs";
