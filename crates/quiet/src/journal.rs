@@ -116,14 +116,12 @@ impl Journal {
             return Err(Error::EarlierStands(path));
         }
         clear_unfinished(folder);
-        match write_new(folder, &path, text.as_bytes()) {
-            Ok(file) => Ok(Self { path, file, text: text.into_bytes(), without_steps: false }),
-            Err(error) => {
-                // Nothing has been changed yet, so a journal that may not be on disk is discarded.
-                let _ = std::fs::remove_file(&path);
-                Err(Error::System(path, error))
-            }
-        }
+        let file = write_new(folder, &path, text.as_bytes()).map_err(|error| {
+            // Nothing has been changed yet, so a journal that may not be on disk is discarded.
+            let _ = std::fs::remove_file(&path);
+            Error::System(path.clone(), error)
+        })?;
+        Ok(Self { path, file, text: text.into_bytes(), without_steps: false })
     }
 
     /// Another handle of the same file, for a process that does not receive later steps.
@@ -218,16 +216,12 @@ impl Journal {
     /// the incomplete line is removed.
     pub fn note(&mut self, step: &Step) -> Result<(), Error> {
         let text = line(step).map_err(|error| Error::System(self.path.clone(), error))?;
-        match self.file.write_all(text.as_bytes()) {
-            Ok(()) => {
-                self.text.extend(text.into_bytes());
-                Ok(())
-            }
-            Err(error) => {
-                let _ = self.file.set_len(self.text.len() as u64);
-                Err(Error::System(self.path.clone(), error))
-            }
-        }
+        self.file.write_all(text.as_bytes()).map_err(|error| {
+            let _ = self.file.set_len(self.text.len() as u64);
+            Error::System(self.path.clone(), error)
+        })?;
+        self.text.extend(text.into_bytes());
+        Ok(())
     }
 
     /// Removes the journal after everything was restored.

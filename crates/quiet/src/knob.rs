@@ -339,6 +339,11 @@ impl<'a> KnobContext<'a> {
         self.files.read(path).ok()
     }
 
+    /// The entries of a directory whose names are numbers.
+    pub fn numbered(&self, folder: &str) -> Vec<String> {
+        self.files.list(folder).into_iter().filter(|name| name.parse::<u32>().is_ok()).collect()
+    }
+
     /// A file of each cpufreq policy; if CPUs are given, only of policies that include one of them.
     pub fn policy_files(&self, cpus: Option<&CpuList>, file: &str) -> Vec<String> {
         let concerns = |policy: &&String| {

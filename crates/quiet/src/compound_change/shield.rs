@@ -7,6 +7,7 @@
 //! would forget their affinity.
 
 use std::collections::{BTreeMap, HashSet};
+use std::fmt::Display;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -190,7 +191,7 @@ impl Shield {
             })
             .collect();
         (!moved.is_empty()).then(|| {
-            let who = listed(moved.iter().map(|(task, name)| (task.as_str(), name.as_str())));
+            let who = listed(moved.iter());
             let cpus = name_cpus(&self.quiet);
             text!("temporarily moved to other CPUs, although pinned to {cpus}: {who}")
         })
@@ -349,7 +350,7 @@ impl Task {
 const NAMED: usize = 5;
 
 /// Lists some tasks by name and TID.
-fn listed<'a>(tasks: impl ExactSizeIterator<Item = (&'a str, &'a str)>) -> String {
+fn listed(tasks: impl ExactSizeIterator<Item = (impl Display, impl Display)>) -> String {
     let more = tasks.len().saturating_sub(NAMED);
     let named: Vec<String> = tasks.take(NAMED).map(|(task, name)| format!("{name} ({task})")).collect();
     let named = named.join(", ");
@@ -361,7 +362,7 @@ fn describe_staying(stay: &BTreeMap<String, String>, quiet: &CpuList) -> Option<
     if stay.is_empty() {
         return None;
     }
-    let who = listed(stay.iter().map(|(task, name)| (task.as_str(), name.as_str())));
+    let who = listed(stay.iter());
     let cpus = name_cpus(quiet);
     Some(text!("{who} pinned to {cpus} may still run there; move them with taskset -cp LIST PID"))
 }
@@ -374,7 +375,7 @@ fn describe_use(folder: &str, list: &str, refusal: &str) -> String {
     let tasks: String = groups.iter().map(read).collect();
     let name = |task| Task::read(task).map_or_else(|| "?".to_owned(), |task| task.name);
     let named: Vec<(&str, String)> = tasks.lines().map(|task| (task, name(task))).collect();
-    let tasks = listed(named.iter().map(|(task, name)| (*task, name.as_str())));
+    let tasks = listed(named.into_iter());
     let below = |group: &PathBuf| Some(group.strip_prefix(folder).ok()?.to_str()?.to_owned());
     let below: Vec<String> = groups.iter().filter_map(below).filter(|name| !name.is_empty()).collect();
     match (tasks.is_empty(), below.is_empty()) {

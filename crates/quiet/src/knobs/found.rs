@@ -11,8 +11,7 @@ use crate::compound_change::swap::SwapAreas;
 use crate::knob::{Adjustment, Inspection, Knob, KnobContext, Seen};
 
 pub(super) fn inspect_irqbalance(_: &Knob, context: &KnobContext) -> Seen {
-    let processes: Vec<String> =
-        context.files.list("/proc").into_iter().filter(|name| name.parse::<u32>().is_ok()).collect();
+    let processes = context.numbered("/proc");
     let is_it = |pid: &&String| context.text(&format!("/proc/{pid}/comm")).as_deref() == Some("irqbalance");
     Ok(match processes.iter().find(is_it) {
         Some(pid) => {

@@ -7,42 +7,19 @@ use record::{Template, Text, text};
 /// Minimum exit latency of deep states, µs. Polling and the halt instruction are below this value.
 const SHALLOW_US: u64 = 2;
 
-/// A CPU's idle states, by exit latency.
-#[derive(Debug, Default)]
-struct States {
-    /// The deepest permitted state: exit latency in microseconds, and name.
-    deepest: Option<(u64, String)>,
-    /// The exit latency of the first state after polling, microseconds.
-    first: Option<u64>,
-    any: bool,
-}
-
-impl States {
-    fn read(context: &KnobContext, cpu: u32) -> Self {
-        let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle");
-        let mut states = Self::default();
-        for state in context.files.list(&folder) {
-            let file = |name: &str| format!("{folder}/{state}/{name}");
-            let Some(us) = context.number(&file("latency")) else { continue };
-            states.any = true;
-            if context.text(&file("disable")).is_some_and(|disabled| disabled != "0") {
-                continue;
-            }
-            if us > 0 && states.first.is_none_or(|first| us < first) {
-                states.first = Some(us);
-            }
-            if us > SHALLOW_US && states.deepest.as_ref().is_none_or(|(most, _)| us > *most) {
-                states.deepest = Some((us, context.text(&file("name")).unwrap_or(state)));
-            }
+/// The exit latency, in microseconds, and the name of each permitted idle state of a CPU; `None` if it has no idle states.
+fn permitted_states(context: &KnobContext, cpu: u32) -> Option<Vec<(u64, String)>> {
+    let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle");
+    let mut permitted: Option<Vec<(u64, String)>> = None;
+    for state in context.files.list(&folder) {
+        let file = |name: &str| format!("{folder}/{state}/{name}");
+        let Some(us) = context.number(&file("latency")) else { continue };
+        let permitted = permitted.get_or_insert_default();
+        if context.text(&file("disable")).is_none_or(|disabled| disabled == "0") {
+            permitted.push((us, context.text(&file("name")).unwrap_or(state)));
         }
-        states
     }
-
-    /// The latency limit to request, microseconds: the exit latency of the first halt state if that is shallow,
-    /// otherwise 0, with which only polling is permitted.
-    fn limit(&self) -> u32 {
-        self.first.filter(|us| *us <= SHALLOW_US).and_then(|us| u32::try_from(us).ok()).unwrap_or(0)
-    }
+    permitted
 }
 
 fn latency_file(cpu: u32) -> String {
@@ -64,9 +41,11 @@ pub(super) fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
     let Some(cpu) = cpus.first() else {
         return Ok(Some(Inspection::absent(text!("no CPUs are listed"))));
     };
-    let states = States::read(context, cpu);
-    let Some((us, name)) = &states.deepest else {
-        return Ok(states.any.then(|| Inspection::steady("no deep C-states")));
+    let Some(states) = permitted_states(context, cpu) else { return Ok(None) };
+    // Of several equally deep states, the first one is named.
+    let deep = states.iter().filter(|(us, _)| *us > SHALLOW_US).rev();
+    let Some((us, name)) = deep.max_by_key(|(us, _)| *us) else {
+        return Ok(Some(Inspection::steady("no deep C-states")));
     };
     let is_shallow = |limit: Option<u64>| limit.is_some_and(|us| us <= SHALLOW_US);
     let held = context.own.as_ref().and_then(|own| own.latency_us).map(u64::from);
@@ -76,7 +55,11 @@ pub(super) fn inspect(knob: &Knob, context: &KnobContext) -> Seen {
     }
     let latency = Value::Figure(*us as f64 * 1e3, "ns");
     let now = text!("exit latency of {state}: {latency}", state = name);
-    hold_off(knob, context, open, now, states.limit())
+    // The latency limit is the exit latency of the first halt state if that is shallow; otherwise it is 0, with which
+    // only polling is permitted.
+    let first = states.iter().map(|(us, _)| *us).filter(|us| *us > 0).min();
+    let limit = first.filter(|us| *us <= SHALLOW_US).and_then(|us| u32::try_from(us).ok()).unwrap_or(0);
+    hold_off(knob, context, open, now, limit)
 }
 
 /// Determines how to disable idle states with an exit latency above `limit` microseconds, for the duration of a command

@@ -77,11 +77,10 @@ pub(super) fn inspect_nice(_: &Knob, context: &KnobContext) -> Seen {
 const PRIORITY: i32 = 1;
 
 pub(super) fn inspect_fifo(_: &Knob, context: &KnobContext) -> Seen {
+    let setting = Adjustment::ProcessSetting(ProcessSetting::Fifo(PRIORITY));
     Ok(context.own.as_ref().map(|own| match own.policy {
         libc::SCHED_FIFO | libc::SCHED_RR => Inspection::steady("real-time"),
-        _ => {
-            Inspection::noisy("no", "SCHED_FIFO", Adjustment::ProcessSetting(ProcessSetting::Fifo(PRIORITY)))
-        }
+        _ => Inspection::noisy("no", "SCHED_FIFO", setting),
     }))
 }
 
@@ -101,12 +100,9 @@ pub(super) fn inspect_io(_: &Knob, context: &KnobContext) -> Seen {
 }
 
 pub(super) fn inspect_aslr(_: &Knob, context: &KnobContext) -> Seen {
+    let setting = Adjustment::ProcessSetting(ProcessSetting::FixedAddresses);
     Ok(context.text("/proc/sys/kernel/randomize_va_space").map(|value| match value.as_str() {
         "0" => Inspection::steady(text!("off for all programs")),
-        _ => Inspection::noisy(
-            "on",
-            text!("off for the command"),
-            Adjustment::ProcessSetting(ProcessSetting::FixedAddresses),
-        ),
+        _ => Inspection::noisy("on", text!("off for the command"), setting),
     }))
 }

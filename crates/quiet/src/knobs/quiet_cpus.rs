@@ -12,14 +12,11 @@ pub(super) fn inspect_affinity(_: &Knob, context: &KnobContext) -> Seen {
         let note = text!("--cpus LIST pins a command to those CPUs");
         return Ok(Some(Inspection::steady("on all CPUs").note(note)));
     }
+    let setting = Adjustment::ProcessSetting(ProcessSetting::Affinity(quiet.clone()));
     let bound = context.own.as_ref().map(|own| &own.affinity).filter(|cpus| !cpus.is_empty());
     Ok(Some(match bound.filter(|cpus| cpus.is_subset(quiet)) {
         Some(cpus) => Inspection::steady(format!("on {}", name_cpus(cpus))),
-        None => Inspection::noisy(
-            "on all CPUs",
-            format!("on {}", name_cpus(quiet)),
-            Adjustment::ProcessSetting(ProcessSetting::Affinity(quiet.clone())),
-        ),
+        None => Inspection::noisy("on all CPUs", format!("on {}", name_cpus(quiet)), setting),
     }))
 }
 
@@ -27,10 +24,8 @@ pub(super) fn inspect_shield(_: &Knob, context: &KnobContext) -> Seen {
     let shield = match &context.shield {
         None if !context.live => return Ok(None),
         None => {
-            return Ok(Some(
-                Inspection::steady("none")
-                    .note(text!("--cpus LIST with a command reserves those CPUs for the command")),
-            ));
+            let note = text!("--cpus LIST with a command reserves those CPUs for the command");
+            return Ok(Some(Inspection::steady("none").note(note)));
         }
         Some(Err(why)) => return Ok(Some(Inspection::absent(why.clone()))),
         Some(Ok(shield)) => shield,
@@ -82,20 +77,13 @@ pub(super) fn inspect_workqueues(knob: &Knob, context: &KnobContext) -> Seen {
 const INTERRUPTS_FOLDER: &str = "/proc/irq";
 
 pub(super) fn inspect_interrupts(knob: &Knob, context: &KnobContext) -> Seen {
-    let numbers: Vec<String> = context
-        .files
-        .list(INTERRUPTS_FOLDER)
-        .into_iter()
-        .filter(|name| name.parse::<u32>().is_ok())
-        .collect();
+    let numbers = context.numbered(INTERRUPTS_FOLDER);
     if numbers.is_empty() {
         return Ok(None);
     }
     if context.quiet.is_empty() {
-        return Ok(Some(
-            Inspection::steady(text!("spread over all CPUs"))
-                .note(text!("--cpus LIST moves them to the other CPUs")),
-        ));
+        let note = text!("--cpus LIST moves them to the other CPUs");
+        return Ok(Some(Inspection::steady(text!("spread over all CPUs")).note(note)));
     }
     let rest = context.rest();
     let mut changes = Vec::new();
