@@ -50,13 +50,9 @@ pub(crate) fn grown<const N: usize>(before: [Option<u64>; N], after: [Option<u64
     std::array::from_fn(|at| after[at]?.checked_sub(before[at]?))
 }
 
-/// The event counts at one point in time.
-#[derive(Clone, Copy, Debug, Default)]
-struct Now {
-    of_cpu: [Option<u64>; 3],
-    /// Involuntary and voluntary context switches of the thread, and migrations.
-    of_thread: [Option<u64>; 3],
-}
+/// The event counts at one point in time: interrupts, softirqs and stolen ticks of the CPU, then involuntary and
+/// voluntary context switches of the thread, and migrations.
+type Counts = [Option<u64>; 6];
 
 impl Observer {
     /// An observer with `ticks` as its clock.
@@ -106,39 +102,28 @@ impl Observer {
         // A first, rough reading only determines the number of iterations.
         let rough = watch::look_at_clock();
         let iterations = ((LOOK * rough) as u64 / operations).max(1);
-        let fastest = (0..LOOKS)
-            .map(|_| {
-                let from = self.ticks.now();
-                (chain::ADD.run)(iterations);
-                self.ticks.since(from)
-            })
-            .fold(f64::INFINITY, f64::min);
+        let fastest = self.ticks.fastest(LOOKS, || (chain::ADD.run)(iterations));
         (iterations * operations) as f64 / fastest
     }
 
-    fn read_counts(&mut self, cpu: Option<u32>) -> Now {
+    fn read_counts(&mut self, cpu: Option<u32>) -> Counts {
         if let Some(cpu) = cpu
             && self.counts.as_ref().is_none_or(|counts| counts.cpu != cpu)
         {
             self.counts = Some(CpuCounts::of(cpu));
         }
-        let switches = os::switches();
-        Now {
-            of_cpu: self.counts.as_mut().filter(|_| cpu.is_some()).map_or([None; 3], CpuCounts::read),
-            of_thread: [
-                switches.map(|switches| switches.0),
-                switches.map(|switches| switches.1),
-                cpu.and_then(|_| migrations("/proc/thread-self")),
-            ],
-        }
+        let of_cpu = self.counts.as_mut().filter(|_| cpu.is_some()).map_or([None; 3], CpuCounts::read);
+        let [interrupts, softirqs, stolen] = of_cpu;
+        let (involuntary, voluntary) = os::switches().unzip();
+        let migrations = cpu.and_then(|_| migrations("/proc/thread-self"));
+        [interrupts, softirqs, stolen, involuntary, voluntary, migrations]
     }
 }
 
 /// The events between two readings of the counts. The thread was on `cpu_from` at the first reading, and on `cpu_to` at
 /// the second.
-fn between(before: Now, after: Now, cpu_from: Option<u32>, cpu_to: Option<u32>) -> Disturbed {
-    let [interrupts, softirqs, stolen] = grown(before.of_cpu, after.of_cpu);
-    let [involuntary, voluntary, migrations] = grown(before.of_thread, after.of_thread);
+fn between(before: Counts, after: Counts, cpu_from: Option<u32>, cpu_to: Option<u32>) -> Disturbed {
+    let [interrupts, softirqs, stolen, involuntary, voluntary, migrations] = grown(before, after);
     let moved = u64::from(cpu_from.is_some() && cpu_to.is_some() && cpu_from != cpu_to);
     let migrations = match migrations {
         Some(counted) => Some(counted.max(moved)),
@@ -180,12 +165,12 @@ mod tests {
 
     #[test]
     fn a_cpus_counts_are_not_those_of_a_thread_that_left_it() {
-        let look = |count| Now { of_cpu: [Some(count), None, None], of_thread: [None, None, Some(0)] };
+        let look = |count| [Some(count), None, None, None, None, Some(0)];
         let stayed = between(look(10), look(14), Some(1), Some(1));
         assert_eq!((stayed.interrupts, stayed.migrations), (Some(4), Some(0)));
         let moved = between(look(10), look(14), Some(1), Some(0));
         assert_eq!((moved.interrupts, moved.migrations), (None, Some(1)));
-        let uncounted = Now { of_cpu: [Some(10), None, None], ..Now::default() };
+        let uncounted = [Some(10), None, None, None, None, None];
         assert_eq!(between(uncounted, uncounted, Some(1), Some(1)).migrations, None);
     }
 }

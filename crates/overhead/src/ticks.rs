@@ -30,6 +30,16 @@ impl Ticks {
         // If the counter differs between CPUs and appears to go backwards, the result is 0, which all callers reject.
         self.seconds(self.now().saturating_sub(from))
     }
+
+    /// The duration of the fastest of several runs of `work`, seconds.
+    pub fn fastest(self, runs: usize, work: impl Fn()) -> f64 {
+        let times = (0..runs).map(|_| {
+            let from = self.now();
+            work();
+            self.since(from)
+        });
+        times.fold(f64::INFINITY, f64::min)
+    }
 }
 
 #[cfg(test)]

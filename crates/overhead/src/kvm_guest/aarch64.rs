@@ -11,7 +11,7 @@ use kvm_ioctls::{VcpuFd, VmFd};
 use record::{Text, text};
 
 use super::device::Device;
-use super::machine::{Exit, Machine, OUTSIDE};
+use super::machine::{CODE, Exit, LAST_TABLE, Machine, OUTSIDE, ROUTINE};
 use super::{Counted, ExitWay, Mode};
 use crate::Unavailable;
 
@@ -43,16 +43,12 @@ global_asm!(
 );
 
 unsafe extern "C" {
-    static linespeed_guest: u8;
-    static linespeed_guest_end: u8;
     static linespeed_guest_exception: [u8; 8];
 }
 
-/// The layout of the guest's memory: page tables (root first), the exception table, the code, the routine.
+/// The layout of the guest's memory below the code: page tables (root first), the exception table.
 const TABLES: usize = 0x1000;
 const EXCEPTIONS: u64 = 0x4000;
-const CODE: u64 = 0x5000;
-pub(super) const ROUTINE: u64 = 0x6000;
 
 /// Descriptor bits of a table, and of a page (with access flag and inner shareable).
 const TABLE: u64 = 0b11;
@@ -130,26 +126,14 @@ fn get(cpu: &VcpuFd, name: u64) -> io::Result<u64> {
     Ok(u64::from_ne_bytes(value))
 }
 
-/// Writes the guest's tables and code; this is done only once.
-pub(super) fn prepare(machine: &Machine) -> Result<(), Unavailable> {
-    let start = &raw const linespeed_guest;
-    // SAFETY: both symbols are in one readable section, the end after the start.
-    let code =
-        unsafe { std::slice::from_raw_parts(start, (&raw const linespeed_guest_end).addr() - start.addr()) };
-    // SAFETY: as above; the symbol is never written.
+/// Writes the guest's tables and code; this is done only once. Returns whether they fit in its memory.
+pub(super) fn prepare(machine: &Machine) -> bool {
+    // SAFETY: the symbol is readable, and never written.
     let exception = unsafe { linespeed_guest_exception };
-    let mut pages = [0; 512];
-    for (page, entry) in pages.iter_mut().enumerate().take(super::machine::BYTES / 4096) {
-        *entry = (page as u64) << 12 | PAGE | READ_ONLY;
-    }
-    pages[(OUTSIDE >> 12) as usize] = OUTSIDE | (PAGE & !(0b11 << 8)) | WRITABLE | DEVICE | NEVER_EXECUTED;
-    let written = machine.write_words(TABLES, &[0x2000 | TABLE])
-        && machine.write_words(0x2000, &[0x3000 | TABLE])
-        && machine.write_words(0x3000, &pages)
+    machine.write_words(TABLES, &[0x2000 | TABLE])
+        && machine.write_words(0x2000, &[LAST_TABLE | TABLE])
         && (0..16).all(|entry| machine.write(EXCEPTIONS as usize + entry * 0x80, &exception))
-        && machine.write(CODE as usize, code)
-        && machine.write(ROUTINE as usize, kernels::primes::code());
-    if written { Ok(()) } else { Err(Unavailable::new(super::machine::CODE_TOO_LARGE)) }
+        && machine.write_code(PAGE | READ_ONLY, (PAGE & !(0b11 << 8)) | WRITABLE | DEVICE | NEVER_EXECUTED)
 }
 
 /// Counts primes in the guest.

@@ -45,8 +45,15 @@ pub(super) struct Machine {
     memory: Mapping,
 }
 
-/// The guest's code exceeds its memory.
-pub(super) const CODE_TOO_LARGE: &str = "the guest's code does not fit in its memory";
+unsafe extern "C" {
+    static linespeed_guest: u8;
+    static linespeed_guest_end: u8;
+}
+
+/// The addresses of the last level of the guest's page table, of the guest's code and of the routine.
+pub(super) const LAST_TABLE: u64 = 0x3000;
+pub(super) const CODE: u64 = 0x5000;
+pub(super) const ROUTINE: u64 = 0x6000;
 
 /// Adds the name of the failed KVM request to an error.
 pub(super) fn failed<E: Into<io::Error>>(request: &'static str) -> impl Fn(E) -> Unavailable {
@@ -88,6 +95,23 @@ impl Machine {
     #[must_use]
     pub(crate) fn write_words(&self, address: usize, words: &[u64]) -> bool {
         words.iter().enumerate().all(|(at, word)| self.write(address + at * 8, &word.to_le_bytes()))
+    }
+
+    /// Writes the guest's code, the routine, and the last level of the page table, whose entries have the bits `inside`
+    /// for the memory and the bits `outside` for the page beyond it.
+    #[must_use]
+    pub(super) fn write_code(&self, inside: u64, outside: u64) -> bool {
+        let (start, end) = (&raw const linespeed_guest, &raw const linespeed_guest_end);
+        // SAFETY: both symbols are in the same readable section, and the end symbol follows the start symbol.
+        let code = unsafe { std::slice::from_raw_parts(start, end.addr() - start.addr()) };
+        let mut pages = [0; 512];
+        for (page, entry) in pages.iter_mut().enumerate().take(BYTES / 4096) {
+            *entry = (page as u64) << 12 | inside;
+        }
+        pages[(OUTSIDE >> 12) as usize] = OUTSIDE | outside;
+        self.write_words(LAST_TABLE as usize, &pages)
+            && self.write(CODE as usize, code)
+            && self.write(ROUTINE as usize, kernels::primes::code())
     }
 
     /// Reads the guest's memory; `None` if the range exceeds the memory.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use super::device::Device;
-use super::machine::{Exit, INTERRUPT, Machine};
+use super::machine::{Exit, INTERRUPT, Machine, ROUTINE};
 use super::{Counted, ExitWay, INTERPRETED, Mode, TRIAL, TRIAL_PRIMES, processor};
 use crate::{Observer, Pass, Ticks, Unavailable, crc32, page_offset};
 use os::pin::Pinned;
@@ -46,7 +46,9 @@ impl Running {
         let pinned = Pinned::to(cpu)
             .map_err(|error| Unavailable::new(text!("cannot pin the guest to CPU {cpu}: {error}")))?;
         let machine = Machine::new(&Device::open(&path)?)?;
-        processor::prepare(&machine)?;
+        if !processor::prepare(&machine) {
+            return Err(Unavailable::new("the guest's code does not fit in its memory"));
+        }
         Ok(Self { machine, mode, ticks, observer: Observer::new(ticks), path, _pinned: pinned })
     }
 
@@ -74,13 +76,8 @@ impl Running {
     }
 
     fn time(&mut self, way: ExitWay) -> Result<Trial, Unavailable> {
-        let outside = (0..TRIALS)
-            .map(|_| {
-                let from = self.ticks.now();
-                std::hint::black_box(kernels::primes::count(TRIAL.start, TRIAL.end));
-                self.ticks.since(from)
-            })
-            .fold(f64::INFINITY, f64::min);
+        let count_outside = || _ = std::hint::black_box(kernels::primes::count(TRIAL.start, TRIAL.end));
+        let outside = self.ticks.fastest(TRIALS, count_outside);
         let (mut seconds, began) = (f64::INFINITY, Instant::now());
         for _ in 0..TRIALS {
             let from = self.ticks.now();
@@ -105,7 +102,7 @@ impl Running {
         if !counted.ended {
             return Err(wrong(&counted));
         }
-        let code = self.machine.read(processor::ROUTINE as usize, kernels::primes::code().len());
+        let code = self.machine.read(ROUTINE as usize, kernels::primes::code().len());
         let code = code.ok_or_else(|| Unavailable::new(text!("cannot read the guest's code back")))?;
         let seconds = inside(&counted, beside.seconds, self.ticks).unwrap_or(beside.seconds);
         let (crc, page_offset) = (crc32(&code), page_offset(counted.routine));

@@ -10,7 +10,7 @@ use kvm_ioctls::{VcpuFd, VmFd};
 use record::{Text, text};
 
 use super::device::Device;
-use super::machine::{Exit, Machine, OUTSIDE, failed};
+use super::machine::{CODE, Exit, LAST_TABLE, Machine, OUTSIDE, ROUTINE, failed};
 use super::{Counted, ExitWay, Mode};
 use crate::Unavailable;
 
@@ -47,22 +47,15 @@ global_asm!(
     ".popsection",
 );
 
-unsafe extern "C" {
-    static linespeed_guest: u8;
-    static linespeed_guest_end: u8;
-}
-
 /// The port that signals the end of the routine. On a PC, this is the port of the math coprocessor, which is no longer
 /// used.
 const PORT: u16 = 0xf0;
 
-/// The layout of the guest's memory: page tables (root first), descriptors, the task segment, the code, the routine,
-/// and the top of the stack.
+/// The layout of the guest's memory: page tables (root first), descriptors, the task segment, and, above the code, the
+/// top of the stack.
 const TABLES: u64 = 0x0000;
 const DESCRIPTORS: u64 = 0x4000;
 const TASK: u64 = 0x4800;
-const CODE: u64 = 0x5000;
-pub(super) const ROUTINE: u64 = 0x6000;
 const STACK: u64 = 0x8000;
 
 /// The page is present, writable, and accessible in user mode.
@@ -91,21 +84,11 @@ pub(super) fn after_cpu(device: &Device, _: &VmFd, cpu: &VcpuFd) -> Result<(), U
     })
 }
 
-/// Writes the guest's tables and code; this is done only once.
-pub(super) fn prepare(machine: &Machine) -> Result<(), Unavailable> {
-    let start = &raw const linespeed_guest;
-    // SAFETY: both symbols are in the same readable section, and the end symbol follows the start symbol.
-    let code =
-        unsafe { std::slice::from_raw_parts(start, (&raw const linespeed_guest_end).addr() - start.addr()) };
-    let mut pages = [0; 512];
-    for (page, entry) in pages.iter_mut().enumerate().take(super::machine::BYTES / 4096) {
-        *entry = (page as u64) << 12 | ENTRY;
-    }
-    pages[(OUTSIDE >> 12) as usize] = OUTSIDE | ENTRY;
-    let written = machine.write_words(TABLES as usize, &[0x1000 | ENTRY])
+/// Writes the guest's tables and code; this is done only once. Returns whether they fit in its memory.
+pub(super) fn prepare(machine: &Machine) -> bool {
+    machine.write_words(TABLES as usize, &[0x1000 | ENTRY])
         && machine.write_words(0x1000, &[0x2000 | ENTRY])
-        && machine.write_words(0x2000, &[0x3000 | ENTRY])
-        && machine.write_words(0x3000, &pages)
+        && machine.write_words(0x2000, &[LAST_TABLE | ENTRY])
         // Segment descriptors: null, kernel code, kernel data, user data, user code, and the task segment (16 bytes).
         && machine.write_words(DESCRIPTORS as usize, &[
             0,
@@ -116,9 +99,7 @@ pub(super) fn prepare(machine: &Machine) -> Result<(), Unavailable> {
             0x0000_8b00_0000_0067 | TASK << 16,
             0,
         ])
-        && machine.write(CODE as usize, code)
-        && machine.write(ROUTINE as usize, kernels::primes::code());
-    if written { Ok(()) } else { Err(Unavailable::new(super::machine::CODE_TOO_LARGE)) }
+        && machine.write_code(ENTRY, ENTRY)
 }
 
 /// Counts primes in the guest.
