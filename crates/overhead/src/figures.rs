@@ -2,12 +2,11 @@
 //! recorded with the result.
 
 use kernels::primes;
-use record::DetailKey;
-use record::Label;
-use record::detail;
 use record::phrase::count_noun;
 use record::text::Value;
-use record::{Coverage, Doubt, Labels, Mark, Measurement, SampleMark, metrics, text};
+use record::{
+    Coverage, DetailKey, Doubt, Label, Labels, Mark, Measurement, SampleMark, detail, metrics, text,
+};
 
 use crate::kvm_guest::Kind;
 use crate::{Disturbed, LayerPasses, Pass, Timings};

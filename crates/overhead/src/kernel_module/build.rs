@@ -104,21 +104,16 @@ pub fn build(
     started(child.id().cast_signed());
     let ended = wait(child, limit, stop)?;
     let said = last_words(&words);
-    if !ended {
-        let reason = text!(
-            "module-build-failed",
-            "building the module failed: {complaint}",
-            complaint = complaint(&said)
-        );
-        return Err(failed_build(folder, stop, reason));
-    }
     let module = folder.join(MODULE);
-    if !module.is_file() {
-        let reason =
-            text!("module-not-built", "make built no module: {complaint}", complaint = complaint(&said));
-        return Err(failed_build(folder, stop, reason));
-    }
-    Ok(Built { module, words: said })
+    let complaint = complaint(&said);
+    let reason = if !ended {
+        text!("module-build-failed", "building the module failed: {complaint}")
+    } else if !module.is_file() {
+        text!("module-not-built", "make built no module: {complaint}")
+    } else {
+        return Ok(Built { module, words: said });
+    };
+    Err(failed_build(folder, stop, reason))
 }
 
 /// Waits for make to exit; returns whether it succeeded.

@@ -34,20 +34,15 @@ struct Prepared {
 }
 
 impl BuildDirectory {
-    /// Sets the directory up, unless this was already done.
-    ///
-    /// # Errors
-    ///
-    /// Another linespeed uses the module, or no directory or process can be created.
-    pub(super) fn open(&self) -> Result<(), Unavailable> {
-        self.prepared().map(|_| ())
-    }
-
     fn prepared(&self) -> Result<&Prepared, Unavailable> {
         self.0.get_or_init(|| Prepared::new(&os::places::temporary_folder())).as_ref().map_err(Clone::clone)
     }
 
     /// The directory, which is removed when this value is dropped or when linespeed is killed.
+    ///
+    /// # Errors
+    ///
+    /// Another linespeed uses the module, or no directory or process can be created.
     pub(super) fn folder(&self) -> Result<&Path, Unavailable> {
         self.prepared().map(|prepared| prepared.folder.as_path())
     }

@@ -39,18 +39,16 @@ pub(crate) fn find_headers(root: &Path, release: &str, path: &OsStr) -> Result<H
             release = release.to_owned()
         )));
     }
-    match fs::read_to_string(link.join("include/generated/utsrelease.h")).ok().as_deref().map(release_of) {
-        Some(Some(other)) if other != release => {
-            return Err(missing(text!(
-                "{name} has the headers for kernel {other}, not {release}",
-                other = other.to_owned(),
-                release = release.to_owned()
-            )));
-        }
-        Some(Some(_)) => {}
-        _ => {
-            return Err(missing(text!("the headers in {name} are incomplete (no utsrelease.h)")));
-        }
+    let header = fs::read_to_string(link.join("include/generated/utsrelease.h")).ok();
+    let Some(other) = header.as_deref().and_then(release_of) else {
+        return Err(missing(text!("the headers in {name} are incomplete (no utsrelease.h)")));
+    };
+    if other != release {
+        return Err(missing(text!(
+            "{name} has the headers for kernel {other}, not {release}",
+            other = other.to_owned(),
+            release = release.to_owned()
+        )));
     }
     let config = ["include/config/auto.conf", ".config"]
         .iter()

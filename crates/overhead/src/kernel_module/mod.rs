@@ -104,10 +104,10 @@ impl Module {
         }
         let release = release()?;
         let file = source.file(build_directory, &release, stop)?;
-        build_directory.open()?;
+        let folder = build_directory.folder()?;
         loaded::load(&file, &release)?;
         let loaded = Loaded(Arc::clone(build_directory));
-        let device = Device::open(build_directory.folder()?)?;
+        let device = Device::open(folder)?;
         Ok(Self { device, thread_ns: Arc::default(), _loaded: loaded })
     }
 

@@ -95,23 +95,18 @@ impl Server {
     }
 
     fn layer(&self, place: Place) -> Result<Box<dyn Layer>, Unavailable> {
-        let all = || os::pin::allowed().unwrap_or_default();
-        Ok(match (place.kernel, &self.module) {
-            (false, _) if !place.interrupts => {
-                return Err(text!("user mode cannot disable interrupts").into());
-            }
-            (false, _) => {
-                let how = if place.bound { UserMode::Bound(CPU) } else { UserMode::Unbound(all()) };
-                Box::new(User::start(how, self.ticks)?)
-            }
-            (true, None) => {
-                return Err(text!("the linespeed module is not loaded in the guest").into());
-            }
-            (true, Some(module)) => {
-                let bound = place.bound.then_some(CPU);
-                Box::new(KernelLayer::new(module, self.ticks, bound, place.interrupts))
-            }
-        })
+        if !place.kernel && !place.interrupts {
+            return Err(text!("user mode cannot disable interrupts").into());
+        }
+        let bound = place.bound.then_some(CPU);
+        if !place.kernel {
+            let all = || UserMode::Unbound(os::pin::allowed().unwrap_or_default());
+            return Ok(Box::new(User::start(bound.map_or_else(all, UserMode::Bound), self.ticks)?));
+        }
+        let Some(module) = &self.module else {
+            return Err(text!("the linespeed module is not loaded in the guest").into());
+        };
+        Ok(Box::new(KernelLayer::new(module, self.ticks, bound, place.interrupts)))
     }
 }
 
