@@ -1,6 +1,6 @@
 //! Starts copies of a command together and waits for them: one run of a step or of a layout.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use os::procfs::{CpuTicks, USER_HZ, ticks_of_each};
 use record::text::Value;
 use record::{CpuList, Mark, text};
 
-use crate::failure::{Failed, Trouble, last_words};
+use crate::failure::{Failed, Trouble, check_stop, last_words};
 use crate::recipes::score::MOST_OUTPUT;
 use crate::recipes::template::{Template, Values, fill_all};
 
@@ -57,11 +57,8 @@ pub trait RunObserver {
 
 /// The names of at most a few processes, without duplicates.
 fn name_processes(processes: &[Process]) -> Vec<String> {
-    let mut names: Vec<String> = processes.iter().map(|process| process.name.clone()).collect();
-    names.sort();
-    names.dedup();
-    names.truncate(4);
-    names
+    let names: BTreeSet<String> = processes.iter().map(|process| process.name.clone()).collect();
+    names.into_iter().take(4).collect()
 }
 
 /// Raises the open-file limit of this process for this many copies, as far as allowed.
@@ -89,9 +86,7 @@ pub(crate) fn start_copies(
     stop: &Stop,
 ) -> Result<Vec<Child>, Trouble> {
     let start = |copy: &PlacedCopy| {
-        if let Some(signal) = stop.signal() {
-            return Err(Trouble::Stopped(signal));
-        }
+        check_stop(stop)?;
         let argv = fill_all(command, &copy.values);
         let mut env = options.environment.clone();
         env.extend(environment.iter().map(|(name, value)| (name.into(), value.fill(&copy.values))));
@@ -141,9 +136,7 @@ pub(crate) fn wait_for_copies(
     let mut tell = |left: &[Process]| observer.left(&name_processes(left));
     let ended = wait_all(&mut waited, stop, options.timeout, &mut tell);
     let after = Incidents::read(&root);
-    if let Some(signal) = stop.signal() {
-        return Err(Trouble::Stopped(signal));
-    }
+    check_stop(stop)?;
     for copy in &mut *copies {
         copy.started().map_err(Trouble::CannotStart)?;
     }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
+use os::Stop;
 use os::child::{Exit, SpawnError};
 use record::{Text, text};
 
@@ -92,6 +93,11 @@ pub enum Trouble {
     /// The copies need more memory than is available.
     #[error("{0}")]
     NoRoom(Text),
+}
+
+/// Whether a signal has asked to stop.
+pub(crate) fn check_stop(stop: &Stop) -> Result<(), Trouble> {
+    stop.signal().map_or(Ok(()), |signal| Err(Trouble::Stopped(signal)))
 }
 
 impl Trouble {

@@ -7,10 +7,9 @@ use quiet::audit::{AuditRow, Need};
 use quiet::compound_change::CompoundChange;
 use quiet::knob::{Adjustment, KnobClass};
 use quiet::knobs::find;
-use record::Label;
 use record::difference::Verdict;
 use record::text::Value;
-use record::{CpuList, Measurement, Record, Text, metrics, text, units};
+use record::{CpuList, Label, Measurement, Record, Text, metrics, text, units};
 
 use crate::proof_cache::{ProofCache, Proven, measure_noise};
 

@@ -15,7 +15,7 @@ use record::command_run::{Probe, ProbeKind};
 use record::difference::{Scale, compare_pairs, least_rounds};
 use record::{Coverage, CpuList, Machine, Text, text};
 
-use crate::failure::{Failed, Trouble};
+use crate::failure::{Failed, Trouble, check_stop};
 use crate::rounds::run_rounds;
 
 /// The tunable that makes the C library request huge pages (glibc 2.35).
@@ -216,9 +216,7 @@ fn run_once(
     input: &mut SharedInput,
     stop: &Stop,
 ) -> Result<Run, Trouble> {
-    if let Some(signal) = stop.signal() {
-        return Err(Trouble::Stopped(signal));
-    }
+    check_stop(stop)?;
     let _competitor = match way {
         Way::Beside(resource) => {
             let no_room =
@@ -235,7 +233,7 @@ fn run_once(
     let job = Job { cpus, env: &env, events: false, samples: None, ..*job };
     let run =
         command::run_silent(&job, input, stop, &mut |_: &[Process]| {}).map_err(Trouble::CannotStart)?;
-    stop.signal().map_or(Ok(run), |signal| Err(Trouble::Stopped(signal)))
+    check_stop(stop).map(|()| run)
 }
 
 /// The tunables that are already set, plus the one for huge pages.

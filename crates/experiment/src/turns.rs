@@ -10,7 +10,7 @@ use measure::command::{self, Job, Run, SharedInput, Tell};
 use os::Stop;
 use os::child::{Child, Exit, Input, Output, Process, Spec, wait_all};
 
-use crate::failure::{Failed, Trouble};
+use crate::failure::{Failed, Trouble, check_stop};
 use crate::rounds::{Turn, order_turns};
 pub use figures::{Measured, figures};
 
@@ -146,9 +146,7 @@ fn run_once(
     if let Some(line) = prepare {
         prepare_run(line, &job, request.stop, &mut tell)?;
     }
-    if let Some(signal) = request.stop.signal() {
-        return Err(Trouble::Stopped(signal));
-    }
+    check_stop(request.stop)?;
     let ran = command::run_heard(&job, input, KEPT, request.stop, &mut tell);
     let (mut run, stderr) = ran.map_err(Trouble::CannotStart)?;
     run.note_signal(request.stop);

@@ -16,7 +16,7 @@ use record::difference::Scale;
 use record::text::Value;
 use record::{CpuList, Text, text};
 
-use super::comparison::run_rounds;
+use super::comparison::{TWICE, run_rounds};
 use super::figure::{Figure, FigureOf, Unit, names};
 use super::knobs::{SettableKnob, find_settable};
 use super::{Proof, ProofError, ProofRequest};
@@ -34,18 +34,14 @@ pub struct ProvenCommand<'a> {
 const ROUNDS: usize = 12;
 const MOST_SECONDS: f64 = 120.0;
 
-const fn compared(name: &'static str, unit: Unit, scale: Scale, less_is_better: bool) -> Figure {
-    Figure { name, unit, scale, less_is_better }
-}
-
 /// The results of one run, in the order of [`FIGURES`].
 type Figures = [Option<f64>; 4];
 
 const FIGURES: [FigureOf<Figures>; 4] = [
-    (compared(names::TIME, Unit::Of("s"), Scale::Ratio, true), |all| all[0]),
-    (compared(names::CORE, Unit::Of("Hz"), Scale::Ratio, false), |all| all[1]),
-    (compared(names::SWITCHES, Unit::Count, Scale::Count, true), |all| all[2]),
-    (compared(names::MIGRATIONS, Unit::Count, Scale::Count, true), |all| all[3]),
+    (Figure::new(names::TIME, Unit::Of("s"), Scale::Ratio, true), |all| all[0]),
+    (Figure::new(names::CORE, Unit::Of("Hz"), Scale::Ratio, false), |all| all[1]),
+    (Figure::new(names::SWITCHES, Unit::Count, Scale::Count, true), |all| all[2]),
+    (Figure::new(names::MIGRATIONS, Unit::Count, Scale::Count, true), |all| all[3]),
 ];
 
 /// The setting in which the command runs.
@@ -70,8 +66,6 @@ const PRIORITY: &str = "nice";
 const COLD: &str = "cold cache";
 /// Settings that affect only the command, and therefore cannot be tested by a proof without a command.
 const THE_COMMANDS: [&str; 3] = ["fifo", "ionice", "aslr"];
-/// The comparison of the unchanged command with itself.
-const TWICE: &str = "as it is, twice";
 
 /// Runs the command alternately in all settings.
 pub fn prove_command(request: ProofRequest, command: ProvenCommand) -> Result<Proof, ProofError> {

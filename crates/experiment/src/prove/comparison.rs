@@ -12,6 +12,8 @@ use crate::rounds::is_forward;
 /// The pause before each block, in which a change of governor or idle state takes effect. The pause is always the same,
 /// whether or not anything was set.
 const SETTLING: Duration = Duration::from_millis(20);
+/// The comparison of the unchanged machine with itself.
+pub(super) const TWICE: &str = "as it is, twice";
 
 /// Two states that differ in one setting. `S` is the setting, `R` the result of one trial.
 pub(super) struct Comparison<S, R> {

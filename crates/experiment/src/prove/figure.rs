@@ -75,6 +75,11 @@ pub struct Compared {
 }
 
 impl Figure {
+    /// A result, with its name, its unit and the method of comparison.
+    pub(super) const fn new(name: &'static str, unit: Unit, scale: Scale, less_is_better: bool) -> Self {
+        Self { name, unit, scale, less_is_better }
+    }
+
     /// Compares the rounds, as one of this many comparisons. `None` if no round contains the result.
     pub fn compare(
         &self,

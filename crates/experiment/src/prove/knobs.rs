@@ -25,10 +25,6 @@ const POINTS: Scale = Scale::Difference { worth: WORTH_TELLING };
 const NOTHING: &str = "nothing";
 const ALL: &str = "all of them";
 
-const fn figure(name: &'static str, unit: Unit, scale: Scale) -> Figure {
-    Figure { name, unit, scale, less_is_better: true }
-}
-
 type BlockFigure = fn(&Block) -> Option<f64>;
 
 /// The results of each block. The cause of lost time is included if it can be determined from /proc/interrupts.
@@ -36,12 +32,12 @@ fn list_figures(hypervisor: Option<&str>) -> [(Figure, BlockFigure); 6] {
     let below = if hypervisor == Some("none") { names::FIRMWARE } else { names::STEAL };
     let unreported: BlockFigure = |block| if block.taken_by_os.is_none() { block.taken } else { None };
     [
-        (figure(names::WORK, Unit::Ratio, Scale::Ratio), |block| block.work_p95),
-        (figure(names::OS, Unit::Share, POINTS), |block| block.taken_by_os),
-        (figure(below, Unit::Share, POINTS), |block| block.taken_below),
-        (figure(names::ANYBODY, Unit::Share, POINTS), unreported),
-        (figure(names::WAKEUP, Unit::Of("s"), Scale::Ratio), |block| block.wakeup_p99),
-        (figure(names::CLOCK, Unit::Share, POINTS), |block| block.clock_spread),
+        (Figure::new(names::WORK, Unit::Ratio, Scale::Ratio, true), |block| block.work_p95),
+        (Figure::new(names::OS, Unit::Share, POINTS, true), |block| block.taken_by_os),
+        (Figure::new(below, Unit::Share, POINTS, true), |block| block.taken_below),
+        (Figure::new(names::ANYBODY, Unit::Share, POINTS, true), unreported),
+        (Figure::new(names::WAKEUP, Unit::Of("s"), Scale::Ratio, true), |block| block.wakeup_p99),
+        (Figure::new(names::CLOCK, Unit::Share, POINTS, true), |block| block.clock_spread),
     ]
 }
 

@@ -8,7 +8,7 @@ use record::difference::Scale;
 use record::metrics::{Better, Definition};
 use record::{CpuList, Key, KnobName, Label, Labels, Measurement, Text, text};
 
-use super::comparison::run_with_knobs;
+use super::comparison::{TWICE, run_with_knobs};
 use super::figure::{Figure, Unit};
 use super::knobs::find_settable;
 use super::{Proof, ProofError, ProofRequest};
@@ -26,8 +26,6 @@ pub struct ProvenFigure {
 
 /// Additional rounds beyond the minimum for an interval, so that a single outlier does not determine the result.
 const SPARE_ROUNDS: usize = 2;
-/// The comparison of the unchanged machine with itself.
-const TWICE: &str = "as it is, twice";
 
 /// The unchanged machine, and the machine with the knob set.
 type Comparison = super::comparison::Comparison<Option<&'static str>, f64>;
@@ -99,12 +97,8 @@ pub fn prove_figure(request: ProofRequest, of: &ProvenFigure) -> Result<Proof, P
     let cpus = of.cpus(&machine);
     let depth = list::depth_of(of.measure, &[of.measure], &machine, &cpus, Depth::Quick);
     let each = of.measure.budget(&machine, &cpus, depth).seconds;
-    let figure = Figure {
-        name: of.metric.title,
-        unit: Unit::Of(of.metric.unit),
-        scale: Scale::Ratio,
-        less_is_better: of.metric.better == Some(Better::Lower),
-    };
+    let less_is_better = of.metric.better == Some(Better::Lower);
+    let figure = Figure::new(of.metric.title, Unit::Of(of.metric.unit), Scale::Ratio, less_is_better);
     let mut found = Proof::of_blocks(
         request,
         ["The result before and after the change (alternating blocks)", "comparison"],

@@ -2,6 +2,11 @@
 
 use serde::de::{Deserialize, Deserializer, Error};
 
+/// The usual value of a factor.
+pub(super) fn one() -> f64 {
+    1.0
+}
+
 /// Reads a number above 0.
 pub(super) fn read_positive<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     let number = f64::deserialize(from)?;
@@ -33,14 +38,4 @@ pub(super) fn read_programs<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<St
     };
     let named = !programs.is_empty() && programs.iter().all(|name| !name.is_empty());
     if named { Ok(programs) } else { Err(D::Error::custom("must be the name of a program")) }
-}
-
-/// Reads an argument of a command.
-pub(super) fn read_argument<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
-    let argument = String::deserialize(from)?;
-    if argument.contains('\0') {
-        Err(D::Error::custom("an argument cannot contain a NUL byte"))
-    } else {
-        Ok(argument)
-    }
 }

@@ -8,7 +8,7 @@ use record::text::Value;
 use record::units::parse_bytes;
 use record::{Coverage, Machine, text};
 
-use super::fields::{read_plain, read_positive};
+use super::fields::{one, read_plain, read_positive};
 use super::needs::Need;
 use super::score::Score;
 use super::template::{Template, Values};
@@ -102,7 +102,7 @@ pub struct Recipe {
     #[serde(default = "usual_unit")]
     pub unit: String,
     /// Units of work in one run.
-    #[serde(default = "usual_work", deserialize_with = "read_positive")]
+    #[serde(default = "one", deserialize_with = "read_positive")]
     pub work: f64,
     /// Patterns for the score; the first match counts. If there are none, the time of a run is the score.
     #[serde(default, rename = "score")]
@@ -125,10 +125,6 @@ fn usual_unit() -> String {
     "runs".to_owned()
 }
 
-fn usual_work() -> f64 {
-    1.0
-}
-
 impl Recipe {
     /// A recipe for a command typed by the user: one run is one unit of work. A command with `{threads}` runs once on
     /// all CPUs of a step; any other command runs once per CPU.
@@ -137,7 +133,7 @@ impl Recipe {
             name: COMMAND.to_owned(),
             command: command.iter().map(|argument| Template::typed(argument)).collect(),
             unit: usual_unit(),
-            work: usual_work(),
+            work: one(),
             ..Self::default()
         }
     }

@@ -3,7 +3,7 @@
 use regex_lite::{Regex, RegexBuilder};
 use serde::Deserialize;
 
-use super::fields::read_positive;
+use super::fields::{one, read_positive};
 use super::template::{Template, Values};
 use crate::failure::shorten;
 
@@ -33,14 +33,10 @@ pub struct Score {
     #[serde(default)]
     pub kind: Kind,
     /// The factor for the number, for example 1000 for a program that prints kB/s.
-    #[serde(default = "usual_scale", deserialize_with = "read_positive")]
+    #[serde(default = "one", deserialize_with = "read_positive")]
     pub scale: f64,
     /// One unit of the work: `B`, `events`, `transactions`.
     pub unit: String,
-}
-
-fn usual_scale() -> f64 {
-    1.0
 }
 
 /// A score that a program printed, after scaling.

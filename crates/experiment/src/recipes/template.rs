@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
+use serde::de::Error;
 use serde::{Deserialize, Deserializer};
-
-use super::fields::read_argument;
 
 /// The values for the placeholders of a [`Template`], by name.
 pub type Values = BTreeMap<String, String>;
@@ -36,7 +35,13 @@ fn split_name<'a>(text: &'a str, close: &str) -> Option<(&'a str, &'a str)> {
 
 impl<'de> Deserialize<'de> for Template {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        Ok(Self::new(&read_argument(from)?))
+        let argument = String::deserialize(from)?;
+        let sound = !argument.contains('\0');
+        if sound {
+            Ok(Self::new(&argument))
+        } else {
+            Err(D::Error::custom("an argument cannot contain a NUL byte"))
+        }
     }
 }
 

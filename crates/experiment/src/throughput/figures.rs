@@ -1,8 +1,7 @@
 //! Converts the runs of all steps to measurements and their doubts.
 
-use record::detail;
 use record::text::Value;
-use record::{Doubt, Label, Labels, Machine, Mark, Measurement, Template, Text, metrics, text};
+use record::{Doubt, Label, Labels, Machine, Mark, Measurement, Template, Text, detail, metrics, text};
 
 use super::run::{Run, StepRuns};
 use super::{Job, Plan, Step};

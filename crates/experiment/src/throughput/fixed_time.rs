@@ -1,8 +1,7 @@
 //! Detects a command that receives the number of CPUs but runs for a fixed time, regardless of the amount of work.
 
-use record::detail;
 use record::text::Value;
-use record::{Coverage, Measurement, metrics, text};
+use record::{Coverage, Measurement, detail, metrics, text};
 
 use super::run::{Run, StepRuns};
 use super::{Job, Plan};

@@ -11,7 +11,7 @@ use os::child::{Child, Exit, Input, Output, Spec, Stat, USER_HZ};
 use os::procfs::numbers;
 use record::CpuList;
 
-use crate::failure::{Failed, LastOutput, Trouble, last_words};
+use crate::failure::{Failed, LastOutput, Trouble, check_stop, last_words};
 use crate::recipes::Service;
 use crate::recipes::template::{Template, Values, fill_all};
 
@@ -123,9 +123,7 @@ impl Running {
 
     /// Returns an error if the service has exited on its own.
     pub(super) fn check(&mut self, stop: &Stop) -> Result<(), Trouble> {
-        if let Some(signal) = stop.signal() {
-            return Err(Trouble::Stopped(signal));
-        }
+        check_stop(stop)?;
         let Some(exit) = self.child.exit() else { return Ok(()) };
         self.child.end();
         let how = if exit == Exit::Code(0) { "exited on its own".to_owned() } else { exit.to_string() };
