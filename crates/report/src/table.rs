@@ -98,20 +98,6 @@ impl Table {
         self.row(fields.iter().map(|(_, cell)| cell(item)).collect());
     }
 
-    /// Adds a row for each result, with its notes from `remarks`.
-    pub fn figures<'a>(
-        &mut self,
-        fields: &[Field<Measurement>],
-        figures: impl IntoIterator<Item = &'a Measurement>,
-        remarks: fn(&Measurement) -> Vec<String>,
-    ) {
-        for m in figures {
-            self.tells(m);
-            self.note_row(remarks(m));
-            self.item(fields, m);
-        }
-    }
-
     /// The first `most` items of `all`; if there are more, a remark shows the total number.
     pub fn first<T>(&mut self, mut all: Vec<T>, most: usize) -> Vec<T> {
         if all.len() > most {

@@ -190,13 +190,8 @@ fn snapshot(state: &Snapshot) -> Section {
     }
     section.add_some("Throttled", state.throttled.map(|times| format!("{times} times since boot")));
     let of_all = state.quota_periods.map(|all| format!(" of {all}")).unwrap_or_default();
-    section.add_some(
-        "Throttled by quota",
-        state
-            .quota_throttled
-            .filter(|periods| *periods > 0)
-            .map(|periods| format!("{periods}{of_all} periods")),
-    );
+    let throttled = state.quota_throttled.filter(|periods| *periods > 0);
+    section.add_some("Throttled by quota", throttled.map(|periods| format!("{periods}{of_all} periods")));
     section.add_some("Power supply", state.power_supply.as_ref());
     section.add_some("Uptime", state.uptime_seconds.map(duration));
     section

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use record::{Label, Measurement, Record, detail, metrics, units};
 
 use super::figures::{labelled, remarks};
-use super::side_by_side::{add_rows, side_by_side};
+use super::side_by_side::{finish_with_places, side_by_side};
 use crate::shown::Shown;
 use crate::table::Table;
 
@@ -106,17 +106,13 @@ const LEVEL_2: [(&str, &str); 8] = [
 /// Issue slots by category, one row per workload.
 fn slots<const N: usize>(record: &Record, most: usize, title: &str, categories: [(&str, &str); N]) -> Table {
     let heads = HEADS.into_iter().chain(categories.map(|(_, head)| head));
-    let mut table = Table::new(title, Some(metrics::COUNTER_SHARE.name()), heads);
+    let table = Table::new(title, Some(metrics::COUNTER_SHARE.name()), heads);
     let all = record.measurements_of(metrics::COUNTER_SHARE).filter(|m| m.summary.n > 0);
     let rows = side_by_side::<_, N>(all, |m| {
         let category = m.labels.word(Label::Category)?;
         Some((place(m), categories.iter().position(|(name, _)| *name == category)?))
     });
-    add_rows(&mut table, rows, most, remarks, |here, figures| {
-        let shares = figures.map(|m| m.map_or(String::new(), |m| units::percent(m.value())));
-        here.into_iter().chain(shares).collect()
-    });
-    table.finished()
+    finish_with_places(table, rows, most, |m| m.map_or(String::new(), |m| units::percent(m.value())))
 }
 
 #[cfg(test)]

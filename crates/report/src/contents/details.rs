@@ -3,9 +3,9 @@
 use record::phrase::count_noun;
 use record::{Label, Measurement, Record, metrics, units};
 
-use super::figures::{MARK, figure, key, keys, labelled, remarks, spread, value};
+use super::figures::{MARK, figure, key, keys, labelled, spread, value};
 use super::rest::generic;
-use super::side_by_side::{add_rows, cell, one_kind, side_by_side, worst};
+use super::side_by_side::{cell, finish_with_places, finish_with_worst, one_kind, side_by_side};
 use super::{bandwidth, conditions, stolen, wakeups};
 use crate::table::{Field, Table};
 use crate::text::width;
@@ -48,11 +48,9 @@ const CLOCKS: [Field<Measurement>; 7] = [
 
 /// Core clocks.
 fn clocks(record: &Record, most: usize) -> Table {
-    let mut table = Table::with_fields("Core clock", Some(metrics::CORE_CLOCK.name()), &CLOCKS);
+    let table = Table::with_fields("Core clock", Some(metrics::CORE_CLOCK.name()), &CLOCKS);
     let all = record.measurements_of(metrics::CORE_CLOCK).collect();
-    let slowest = worst(&mut table, all, most, one_kind, |m| -m.value());
-    table.figures(&CLOCKS, slowest, remarks);
-    table.finished()
+    finish_with_worst(table, &CLOCKS, all, most, one_kind, |m| -m.value())
 }
 
 const LEVELS: [Field<record::diagnosis::Level>; 6] = [
@@ -114,15 +112,12 @@ fn parallelism(record: &Record, most: usize) -> Table {
     };
     let heads = chains.iter().flatten().map(head);
     let heads = ["CPU".to_owned(), "#working set".to_owned()].into_iter().chain(heads);
-    let mut table = Table::new(title, Some(metrics::LOAD_PARALLELISM.name()), heads);
+    let table = Table::new(title, Some(metrics::LOAD_PARALLELISM.name()), heads);
     let rows = side_by_side::<_, MOST_CHAINS>(all, |m| {
         let column = chains.iter().position(|n| *n == m.labels.count(Label::Chains))?;
         Some(([Label::Cpu, Label::Bytes].map(|label| labelled(m, label)), column))
     });
-    add_rows(&mut table, rows, most, remarks, |place, figures| {
-        place.into_iter().chain(figures.map(cell)).collect()
-    });
-    table.finished()
+    finish_with_places(table, rows, most, cell)
 }
 
 /// Latency under load, by the bandwidth of the loaders.
@@ -155,11 +150,9 @@ const COST_ROWS: usize = 24;
 
 /// Small costs, one row each.
 fn costs(record: &Record, most: usize) -> Table {
-    let mut table = Table::with_fields("Small costs", Some("costs"), &COSTS);
+    let table = Table::with_fields("Small costs", Some("costs"), &COSTS);
     let all = record.measurements.iter().filter(|m| m.metric.family() == "cost").collect();
-    let largest = worst(&mut table, all, most.max(COST_ROWS), one_kind, Measurement::value);
-    table.figures(&COSTS, largest, remarks);
-    table.finished()
+    finish_with_worst(table, &COSTS, all, most.max(COST_ROWS), one_kind, Measurement::value)
 }
 
 #[cfg(test)]

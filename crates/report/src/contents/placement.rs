@@ -2,19 +2,25 @@
 
 use std::collections::BTreeMap;
 
+use record::machine::Cpu;
 use record::{CpuList, Machine};
 
 use super::{Fact, listed};
 
-/// One fact per package: `CPUs 0-15,32-47; first siblings 0-15, second siblings 32-47`.
-pub(crate) fn packages(machine: &Machine) -> Vec<Fact> {
-    let mut packages: BTreeMap<u32, CpuList> = BTreeMap::new();
+/// The online CPUs, grouped by a number such as that of their package.
+pub(crate) fn online_by(machine: &Machine, number: fn(&Cpu) -> Option<u32>) -> BTreeMap<u32, CpuList> {
+    let mut groups: BTreeMap<u32, CpuList> = BTreeMap::new();
     for cpu in machine.cpus.iter().filter(|cpu| cpu.online) {
-        if let Some(package) = cpu.package {
-            packages.entry(package).or_default().insert(cpu.id);
+        if let Some(number) = number(cpu) {
+            groups.entry(number).or_default().insert(cpu.id);
         }
     }
-    packages
+    groups
+}
+
+/// One fact per package: `CPUs 0-15,32-47; first siblings 0-15, second siblings 32-47`.
+pub(crate) fn packages(machine: &Machine) -> Vec<Fact> {
+    online_by(machine, |cpu| cpu.package)
         .into_iter()
         .map(|(package, cpus)| {
             let ranks = siblings_by_rank(machine, &cpus);

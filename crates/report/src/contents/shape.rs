@@ -6,6 +6,7 @@ use record::machine::CacheKind;
 use record::{CpuList, Machine, units};
 
 use super::memory::cache_name;
+use super::placement::online_by;
 use record::phrase::count_noun;
 
 /// Kinds of parts that enclose CPUs. If two kinds have the same number of parts, the one listed first is the outer one.
@@ -166,15 +167,9 @@ pub(crate) fn without_cpus(machine: &Machine) -> impl Iterator<Item = String> {
 
 fn divisions(machine: &Machine) -> Vec<Division> {
     let by = |kind: Kind, what: &str, of: fn(&record::machine::Cpu) -> Option<u32>| {
-        let mut groups: BTreeMap<u32, CpuList> = BTreeMap::new();
-        for cpu in machine.cpus.iter().filter(|cpu| cpu.online) {
-            if let Some(number) = of(cpu) {
-                groups.entry(number).or_default().insert(cpu.id);
-            }
-        }
         let numbered = kind == Kind::Package;
         let label = |number| Label { number: numbered.then_some(number), ..Label::new(kind, what) };
-        let groups = groups.into_iter().map(|(number, cpus)| (label(number), cpus)).collect();
+        let groups = online_by(machine, of).into_iter().map(|(number, cpus)| (label(number), cpus)).collect();
         Division { kind, level: 0, groups }
     };
     let nodes = machine.nodes.iter().filter(|node| !node.cpus.is_empty()).map(|node| {

@@ -5,8 +5,8 @@ use std::hash::Hash;
 
 use record::Measurement;
 
-use super::figures::value;
-use crate::table::Table;
+use super::figures::{remarks, value};
+use crate::table::{Field, Table};
 
 /// The items grouped by key, in the order of each group's first item.
 pub(crate) fn group_by<K: Clone + Eq + Hash, T>(
@@ -49,20 +49,20 @@ pub(crate) fn side_by_side<'a, K: Clone + Eq + Hash, const COLUMNS: usize>(
     places.map(row).collect()
 }
 
-/// Adds a row for each place, at most `most` rows in total. `remarks` returns the notes on a result, and `cells`
-/// returns the contents of a row.
-pub(crate) fn add_rows<'a, K, const COLUMNS: usize>(
-    table: &mut Table,
+/// The finished table with a row for each place, at most `most` rows in total: the place, its results as `cell` returns them, and the
+/// notes on them.
+pub(crate) fn finish_with_places<'a, K: IntoIterator<Item = String>, const COLUMNS: usize>(
+    mut table: Table,
     rows: Vec<Row<'a, K, COLUMNS>>,
     most: usize,
-    remarks: fn(&Measurement) -> Vec<String>,
-    cells: impl Fn(K, [Option<&'a Measurement>; COLUMNS]) -> Vec<String>,
-) {
+    cell: fn(Option<&Measurement>) -> String,
+) -> Table {
     rows.iter().flat_map(|(_, figures)| figures).flatten().for_each(|m| table.tells(m));
     for (place, figures) in table.first(rows, most) {
         table.note_row(figures.iter().flatten().flat_map(|m| remarks(m)));
-        table.row(cells(place, figures));
+        table.row(place.into_iter().chain(figures.map(cell)).collect());
     }
+    table.finished()
 }
 
 /// The value of the result; empty if there is none.
@@ -97,6 +97,22 @@ pub(crate) fn worst<'a>(
         table.note(&format!("{worst}{} of {count}; the record contains all", shown.len()));
     }
     shown
+}
+
+/// The finished table with a row for each of the worst results, and the notes on them.
+pub(crate) fn finish_with_worst(
+    mut table: Table,
+    fields: &[Field<Measurement>],
+    all: Vec<&Measurement>,
+    most: usize,
+    kind: fn(&Measurement) -> String,
+    badness: fn(&Measurement) -> f64,
+) -> Table {
+    for m in worst(&mut table, all, most, kind, badness) {
+        table.note_row(remarks(m));
+        table.item(fields, m);
+    }
+    table.finished()
 }
 
 /// Assigns all results to a single kind.

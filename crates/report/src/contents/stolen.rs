@@ -3,9 +3,9 @@
 use record::long_gap::{Taker, TakerKind, Witness};
 use record::{Label, Measurement, Record, metrics, units};
 
-use super::figures::{figure, labelled, remarks, value};
+use super::figures::{figure, labelled, value};
 use super::listed;
-use super::side_by_side::{add_rows, cell, one_kind, side_by_side, worst};
+use super::side_by_side::{cell, finish_with_places, finish_with_worst, one_kind, side_by_side, worst};
 use crate::table::{Field, Table};
 
 /// Maximum number of causes with a separate column each.
@@ -32,17 +32,14 @@ pub(crate) fn shares(record: &Record, most: usize) -> Table {
     let heads = std::iter::once("CPU".to_owned()).chain(takers.iter().map(|taker| format!("#{taker}")));
     let mut table = Table::new("Stolen time", Some(metrics::STOLEN_SHARE.name()), heads);
     let column = |m: &Measurement| takers.iter().position(|name| *name == taker(m));
-    let mut rows = side_by_side::<_, MOST_TAKERS>(all, |m| Some((labelled(m, Label::Cpu), column(m)?)));
+    let mut rows = side_by_side::<_, MOST_TAKERS>(all, |m| Some(([labelled(m, Label::Cpu)], column(m)?)));
     rows.retain(|(_, figures)| figures[0].is_some());
     // The results of CPUs without a row also count as shown, regardless of their cause.
     rows.iter().flat_map(|(_, figures)| figures).flatten().for_each(|m| table.tells(m));
     let firsts = rows.iter().filter_map(|(_, figures)| figures[0]).collect();
     let worst = worst(&mut table, firsts, most, one_kind, Measurement::value);
     rows.retain(|(_, figures)| figures[0].is_some_and(|m| worst.iter().any(|kept| std::ptr::eq(*kept, m))));
-    add_rows(&mut table, rows, most, remarks, |cpu, figures| {
-        std::iter::once(cpu).chain(figures.map(cell)).collect()
-    });
-    table.finished()
+    finish_with_places(table, rows, most, cell)
 }
 
 const GAPS: [Field<Measurement>; 6] = [
@@ -56,11 +53,9 @@ const GAPS: [Field<Measurement>; 6] = [
 
 /// The gaps in busy loops.
 pub(crate) fn gaps(record: &Record, most: usize) -> Table {
-    let mut table = Table::with_fields("Gaps in busy loops", Some(metrics::STOLEN_GAP.name()), &GAPS);
+    let table = Table::with_fields("Gaps in busy loops", Some(metrics::STOLEN_GAP.name()), &GAPS);
     let all = record.measurements_of(metrics::STOLEN_GAP).filter(|m| m.summary.n > 0).collect();
-    let longest = worst(&mut table, all, most, taker, |m| m.summary.max);
-    table.figures(&GAPS, longest, remarks);
-    table.finished()
+    finish_with_worst(table, &GAPS, all, most, taker, |m| m.summary.max)
 }
 
 /// The longest gaps and the latest wake-ups, with their causes.

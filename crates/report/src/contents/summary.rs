@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use record::diagnosis::{CeilingSource, Position, Resource};
 use record::import::Import;
+use record::store::OF_A_WHOLE_RUN;
 use record::{
     Coverage, Ended, Label, Machine, Mark, Measurement, Metric, Record, State, Text, metrics, units,
 };
@@ -263,9 +264,6 @@ pub(crate) fn unseen(record: &Record) -> Vec<Unseen> {
 
 /// A user who omits this many of the dozen measurements has a specific question, and its answer is shown first.
 const NARROW: usize = 6;
-
-/// Metrics that a complete run measures on any machine.
-const OF_A_WHOLE_RUN: [Metric; 3] = [metrics::CORE_CLOCK, metrics::LOAD_LATENCY, metrics::MEMORY_BANDWIDTH];
 
 /// Whether the record is from a complete run, whose results fill several screens.
 pub(crate) fn is_whole(record: &Record) -> bool {

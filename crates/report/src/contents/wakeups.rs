@@ -2,8 +2,8 @@
 
 use record::{Label, Measurement, Metric, Record, detail, metrics};
 
-use super::figures::{figure, labelled, place, remarks, value};
-use super::side_by_side::{add_rows, cell, side_by_side, worst};
+use super::figures::{figure, labelled, place, value};
+use super::side_by_side::{cell, finish_with_places, finish_with_worst, side_by_side};
 use crate::table::{Field, Table};
 
 const WAKEUPS: [Field<Measurement>; 11] = [
@@ -32,13 +32,11 @@ fn policy(m: &Measurement) -> String {
 pub(crate) fn table(record: &Record, most: usize, corrected: bool) -> Table {
     let title =
         if corrected { "Wake-up latency, corrected for coordinated omission" } else { "Wake-up latency" };
-    let mut table = Table::with_fields(title, Some(metrics::WAKEUP_LATENCY.name()), &WAKEUPS);
+    let table = Table::with_fields(title, Some(metrics::WAKEUP_LATENCY.name()), &WAKEUPS);
     let all = record.measurements_of(metrics::WAKEUP_LATENCY);
     let all = all.filter(|m| (m.labels.switch(Label::Corrected) == Some(true)) == corrected).collect();
     let kind = |m: &Measurement| format!("{} {}", labelled(m, Label::Setting), policy(m));
-    let longest = worst(&mut table, all, most, kind, |m| m.summary.max);
-    table.figures(&WAKEUPS, longest, remarks);
-    table.finished()
+    finish_with_worst(table, &WAKEUPS, all, most, kind, |m| m.summary.max)
 }
 
 const EXTREMES: [Metric; 3] = [metrics::WAKEUP_MINIMUM, metrics::WAKEUP_AVERAGE, metrics::WAKEUP_MAXIMUM];
@@ -46,16 +44,14 @@ const EXTREMES: [Metric; 3] = [metrics::WAKEUP_MINIMUM, metrics::WAKEUP_AVERAGE,
 /// Wake-up latencies of which only the minimum, average and maximum are known: one row per place, at most `most` rows.
 pub(crate) fn extremes(record: &Record, most: usize) -> Table {
     let heads = ["setting", "policy", "CPU", "#min", "#avg", "#max"];
-    let mut table = Table::new("Wake-up latency (cyclictest)", Some(metrics::WAKEUP_LATENCY.name()), heads);
+    let table = Table::new("Wake-up latency (cyclictest)", Some(metrics::WAKEUP_LATENCY.name()), heads);
     let all = record.measurements.iter().filter(|m| m.summary.n > 0);
     let rows = side_by_side::<_, 3>(all, |m| {
         let column = EXTREMES.iter().position(|name| *name == m.metric)?;
         Some(((place(m), [labelled(m, Label::Setting), policy(m), labelled(m, Label::Cpu)]), column))
     });
-    add_rows(&mut table, rows, most, remarks, |(_, place), figures| {
-        place.into_iter().chain(figures.map(cell)).collect()
-    });
-    table.finished()
+    let rows = rows.into_iter().map(|((_, place), figures)| (place, figures)).collect();
+    finish_with_places(table, rows, most, cell)
 }
 
 #[cfg(test)]
