@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::parser::ValueSource;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, ColorChoice, Parser, Subcommand};
 use clap_complete::Shell;
 use record::CpuList;
 use report::view::Form;
@@ -284,7 +284,7 @@ pub struct Out {
         hide_possible_values = true,
         hide_default_value = true
     )]
-    pub color: Color,
+    pub color: ColorChoice,
 }
 
 impl Out {
@@ -303,14 +303,6 @@ impl Out {
     pub fn form_of_file(&self) -> Form {
         self.form().unwrap_or(self.output.as_deref().map_or(Form::Json, Form::of_file))
     }
-}
-
-/// When to use color.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Color {
-    Auto,
-    Always,
-    Never,
 }
 
 impl Measuring {

@@ -3,12 +3,13 @@
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 
+use clap::ColorChoice;
 use os::terminal;
 use report::terminal::{Style, to_ascii};
 use report::view::Form;
 
 use crate::failure::Failure;
-use crate::options::{Color, Out};
+use crate::options::Out;
 
 /// The width if the output is not a terminal. It is suitable for e-mail and tickets.
 const DEFAULT_WIDTH: usize = 80;
@@ -28,9 +29,9 @@ pub fn error_style(out: &Out) -> Style {
 
 fn style_on(out: &Out, file: impl IsTerminal + AsFd) -> Style {
     let color = match out.color {
-        Color::Always => true,
-        Color::Never => false,
-        Color::Auto => terminal::wants_colors(&file),
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => terminal::wants_colors(&file),
     };
     let width = terminal::columns(&file).unwrap_or(DEFAULT_WIDTH).clamp(40, MOST_WIDTH);
     Style { width, color, ascii: !terminal::knows_utf8(&file), root: os::is_root(), ..Style::default() }

@@ -4,7 +4,6 @@ use diagnose::{Extent, Side, compare};
 use measure::list;
 use record::Record;
 use record::comparison::Relation;
-use record::document::Tool;
 use report::terminal;
 use report::view::{Form, View};
 
@@ -64,7 +63,7 @@ pub fn run(options: &Options, asked: &Compare) -> Result<u8, Failure> {
         .iter()
         .map(|source| Side { name: &source.name, source: &source.from, record: &source.record })
         .collect();
-    let tool = Tool { name: "linespeed".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
+    let tool = super::new_record().tool;
     let form =
         options.out.form().or_else(|| options.out.output.is_some().then(|| options.out.form_of_file()));
     let extent = if matches!(form, Some(Form::Csv | Form::Json)) { Extent::All } else { Extent::Summary };

@@ -66,7 +66,7 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
             looker: found.and_then(|found| Looker::new(&found.machine, &chosen)),
         };
         let mut runs = repeat(&job, repeat_as, options, stop)?;
-        if let (true, Some(found)) = (stat.probe && runs.went_well(), found) {
+        if let (true, Some(found)) = (stat.probe && runs.code() == 0, found) {
             let seconds = runs.done.iter().map(|run| run.ended.wall.as_secs_f64()).sum();
             probed = probe_command(&job, options, stat, (&found.machine, seconds), &mut input, stop);
             runs.done.append(&mut probed.plain);
@@ -102,11 +102,8 @@ pub fn run(options: &Options, stat: &Stat) -> Result<u8, Failure> {
     };
     if let Some(refused) = &runs.refused {
         output::complain(&redaction::refused(options, refused));
-        delivered?;
-        return Ok(refused.code());
     }
-    delivered?;
-    Ok(runs.code())
+    delivered.map(|()| runs.code())
 }
 
 fn probe_rounds(stat: &Stat) -> usize {

@@ -1,8 +1,6 @@
 //! `linespeed quiet --prove`: measures the gain of setting knobs on this machine, by alternating blocks or runs with
 //! and without the settings.
 
-use ::quiet::error::Error;
-use ::quiet::tuned_session::TunedSession;
 use ::quiet::tuning_plan::Purpose;
 use experiment::proof_cache::ProofCache;
 use experiment::prove::{ProofError, ProofRequest, ProvenCommand, prove_command, prove_knobs};
@@ -18,9 +16,7 @@ use crate::{files, output};
 
 /// Measures and prints the gain; returns the exit code.
 pub fn run(options: &Options, quiet: &Quiet, names: &[&'static str]) -> Result<u8, Failure> {
-    let begin_session = |names: &[&'static str]| -> Result<TunedSession, Error> {
-        tuned_session::begin(options, names, Purpose::Measuring)
-    };
+    let begin_session = |names: &[&'static str]| tuned_session::begin(options, names, Purpose::Measuring);
     let tell = |words: &str| output::notice(&options.out, words);
     let request = ProofRequest {
         names,

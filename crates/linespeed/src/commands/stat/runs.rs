@@ -26,15 +26,12 @@ pub(super) struct Runs {
 }
 
 impl Runs {
-    /// Whether each run ended successfully.
-    pub(super) fn went_well(&self) -> bool {
-        self.refused.is_none() && self.interrupted.is_none() && self.code() == 0
-    }
-
-    /// The command's own exit code, or 128+n for a signal, as in shells. For several runs, this is the first code that is not 0.
+    /// The command's own exit code, 128+n for a signal, or that of a command that cannot be started, as in shells. For
+    /// several runs, this is the first code that is not 0.
     pub(super) fn code(&self) -> u8 {
-        let codes = || self.done.iter().map(|run| run.ended.exit.code());
-        self.interrupted.map_or_else(|| codes().find(|code| *code != 0).unwrap_or(0), signal_code)
+        let mut codes = self.done.iter().map(|run| run.ended.exit.code());
+        let ended_early = self.refused.as_ref().map(SpawnError::code).or(self.interrupted.map(signal_code));
+        ended_early.or_else(|| codes.find(|code| *code != 0)).unwrap_or(0)
     }
 }
 
