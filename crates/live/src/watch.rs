@@ -321,8 +321,7 @@ fn run_queue_delay(root: &Root) -> Option<(Instant, u64)> {
 
 /// Number of threads that run or are ready to run, except this one: the 3 in `0.00 0.01 0.05 3/512 4711`.
 fn running(loadavg: &str) -> Option<f64> {
-    let running: u64 = loadavg.split_ascii_whitespace().nth(3)?.split_once('/')?.0.parse().ok()?;
-    Some(running.saturating_sub(1) as f64)
+    os::procfs::running(loadavg).map(|running| f64::from(running.saturating_sub(1)))
 }
 
 #[cfg(test)]

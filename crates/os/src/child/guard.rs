@@ -129,7 +129,7 @@ fn clean_up(token: &str, mark: Option<Mark>, adopted: Vec<(i32, u64)>, folder: O
     let mut quiet = 0;
     // The set includes all descendants of marked processes: a process that has lost every mark is identified through its parent, even if
     // the parent has ended.
-    let mut doomed = tree::Doomed::of(adopted);
+    let mut doomed = tree::Doomed(adopted);
     for _ in 0..LOOKS {
         doomed.add(&processes_of_run(token, mark));
         let found: Vec<i32> = doomed.running().into_iter().filter(|pid| !is_a_guardian(*pid)).collect();

@@ -148,14 +148,9 @@ pub fn processes() -> HashMap<i32, Stat> {
 /// Processes to be ended, identified by PID and start time. A process stays in the set if its parent ends first, and
 /// another process that reuses its PID is not mistaken for it.
 #[derive(Debug, Default)]
-pub(super) struct Doomed(Vec<(i32, u64)>);
+pub(super) struct Doomed(pub(super) Vec<(i32, u64)>);
 
 impl Doomed {
-    /// Creates the set from these PIDs and start times.
-    pub(super) fn of(processes: Vec<(i32, u64)>) -> Self {
-        Self(processes)
-    }
-
     /// Adds `roots`, their descendants, and the descendants of processes already in the set.
     pub(super) fn add(&mut self, roots: &[i32]) {
         let all = processes();
