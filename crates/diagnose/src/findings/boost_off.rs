@@ -74,11 +74,8 @@ mod tests {
     fn boost_off_is_found_though_the_advertised_clock_fell_with_it() {
         let finding = &found(&record_with(Some(false), 2_500_000_000, Some(2.5e9)), RULE)[0];
         assert_eq!(finding.severity, Severity::Note);
-        assert_eq!(
-            finding.remedy,
-            [Remedy::command("echo 1 | sudo tee /sys/devices/system/cpu/cpufreq/boost")
-                .sets(KnobValue::new(KnobName::Boost, "on"))]
-        );
+        let command = Remedy::command("echo 1 | sudo tee /sys/devices/system/cpu/cpufreq/boost");
+        assert_eq!(finding.remedy[0], command.sets(KnobValue::new(KnobName::Boost, "on")));
         assert_eq!(
             finding.undo,
             [Remedy::command("echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost")]

@@ -117,7 +117,8 @@ fn limited(setting: &Setting, promised: f64) -> Option<Cause> {
     Some(setting.explain(text!("clock-cause-limit", "a frequency limit is set"), says, "max_hz", ways))
 }
 
-/// Boost (turbo) switched off, with commands to switch it on and off again.
+/// Boost (turbo) switched off, with commands to switch it on and off again. The firmware may override the
+/// kernel's setting.
 pub(super) fn no_boost(snapshot: &Snapshot) -> Option<Cause> {
     snapshot.boost.filter(|boost| !boost)?;
     let what = text!("boost is off");
@@ -129,9 +130,8 @@ pub(super) fn no_boost(snapshot: &Snapshot) -> Option<Cause> {
         let (boost, path) = (KnobValue::new(KnobName::Boost, "on"), path.replace("/policy0/", "/policy*/"));
         cause.remedy.push(Remedy::command(write_command(on, &path)).sets(boost));
         cause.undo.push(Remedy::command(write_command(off, &path)));
-    } else {
-        cause.remedy = remedies("clock boost");
     }
+    cause.remedy.extend(remedies("clock boost"));
     Some(cause)
 }
 
