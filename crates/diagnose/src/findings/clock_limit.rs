@@ -126,9 +126,11 @@ pub(super) fn find_limited(case: &Case) -> Option<Finding> {
     // Core types have separate limits, and the machine's highest clock is that of the fast cores.
     let are_alike = before.clocks.iter().all(|setting| setting.max_hz.is_none_or(|hz| hz as f64 == highest));
     let equal_cores = are_equal_cores(case, highest);
-    let limits = before.clocks.iter().filter_map(|setting| {
-        let is_unmeasured = |_: &u32| setting.cpus.iter().all(|cpu| !measured.contains(cpu));
-        let cpu = setting.cpus.first().filter(is_unmeasured)?;
+    let is_unmeasured = |setting: &&ClockSetting| setting.cpus.iter().all(|cpu| !measured.contains(cpu));
+    // Cores of several types may have the same settings.
+    let settings = before.clocks.iter().filter(is_unmeasured);
+    let settings = settings.flat_map(|setting| setting.cpus.iter().map(move |cpu| (setting, cpu)));
+    let limits = settings.filter_map(|(setting, cpu)| {
         let limit = allowed_hz(setting)? as f64;
         let known = machine.cpu(cpu);
         // Since Linux 5.11, acpi-cpufreq advertises the boost clock, but its highest limit is still the base clock, which includes
@@ -144,18 +146,18 @@ pub(super) fn find_limited(case: &Case) -> Option<Finding> {
         let own = if boosts { advertised(case, known).filter(|_| is_reported) } else { base };
         let is_below = limit < highest * if equal_cores { FAVORED } else { FAR_BELOW };
         let could_be = own.unwrap_or(if is_below { highest } else { limit });
-        Some((cpu, own.is_some(), [limit, could_be], &setting.cpus, modelled(1.0 - limit / could_be)?))
+        Some((cpu, own.is_some(), [limit, could_be], modelled(1.0 - limit / could_be)?))
     });
     let limits: Vec<_> = limits.collect();
-    let (cpu, is_own, [limit, could_be], _, loss) =
-        limits.iter().max_by(|a, b| share_of(&a.4).total_cmp(&share_of(&b.4)))?.clone();
+    let (cpu, is_own, [limit, could_be], loss) =
+        limits.iter().min_by(|a, b| share_of(&b.3).total_cmp(&share_of(&a.3)))?.clone();
     // If boost is off, the remedy raises the limit to the clock that is possible with boost.
     let promised =
         advertised(case, machine.cpu(cpu)).filter(|_| is_own).map_or(could_be, |hz| hz.max(could_be));
     let cause = cause(case, cpu, promised);
-    let cpus: CpuList = limits.iter().flat_map(|limit| limit.3.iter()).collect();
+    let cpus: CpuList = limits.iter().map(|limit| limit.0).collect();
     let are_all = before.clocks.iter().all(|setting| setting.cpus.iter().all(|cpu| cpus.contains(cpu)));
-    let are_same = cpus.len() > 1 && are_all && limits.iter().all(|of| of.2 == [limit, could_be]);
+    let are_same = cpus.len() > 1 && are_all && limits.iter().all(|of| of.2[0] == limit);
     let whom = if are_same { text!("the clock") } else { text!("CPU {cpu}") };
     let [limit, could_be] = [limit, could_be].map(|hz| Value::Figure(hz, "Hz"));
     let what = text!(
@@ -361,6 +363,28 @@ mod tests {
         assert_eq!(found(&record, RULE), []);
         record.conditions.before.clocks[1].max_hz = Some(1_800_000_000);
         assert!((share_of(&found(&record, RULE)[0].loss) - 0.5).abs() < 1e-9);
+    }
+
+    /// The same limit for slow and fast cores, or one that only the fastest cores reach.
+    #[test]
+    fn a_limit_of_all_cores_is_compared_with_the_highest_clock_of_each() {
+        let mut record = machine(8);
+        for cpu in &mut record.machine.cpus {
+            cpu.max_hz = Some(if cpu.id < 4 { 1_800_000_000 } else { 2_300_000_000 });
+        }
+        set(&mut record, "schedutil", 1_000_000_000).cpus = (0..8).collect();
+        for (limit, whom, place, share) in [
+            (1_000_000_000, "the clock", "CPUs 0-7", 1.3 / 2.3),
+            (2_000_000_000, "CPU 4", "CPUs 4-7", 0.3 / 2.3),
+        ] {
+            record.conditions.before.clocks[0].max_hz = Some(limit);
+            let finding = &found(&record, RULE)[0];
+            assert_eq!(finding.what.value("whom").map(Value::to_string).as_deref(), Some(whom));
+            assert_eq!(finding.place.as_ref().map(Text::to_string).as_deref(), Some(place));
+            assert!((share_of(&finding.loss) - share).abs() < 1e-9, "{finding:?}");
+            // The kernel lowers the value to each policy's own maximum.
+            assert!(finding.remedy[0].to_string().starts_with("echo 2300000 |"), "{finding:?}");
+        }
     }
 
     /// A design of one core type, with cores that are faster than the others.
