@@ -76,8 +76,12 @@ pub(crate) fn policies(root: &Root) -> Policies {
         let cpu = format!("{CPUS}/cpu{first}");
         let epb = known.text(root, &cpu, index, "power/energy_perf_bias");
         policy.setting.epb = epb.and_then(|epb| epb.parse().ok()).filter(|epb| *epb <= 15);
-        if policy.base_hz.is_none() {
-            policy.base_hz = known.text(root, &cpu, index, "acpi_cppc/nominal_freq").and_then(mhz);
+        let mut nominal = || known.text(root, &cpu, index, "acpi_cppc/nominal_freq").and_then(mhz);
+        policy.base_hz = policy.base_hz.or_else(&mut nominal);
+        // The states of acpi-cpufreq do not include boost, so the fastest one is the base clock.
+        if policy.base_hz.is_none() && policy.setting.driver.as_deref() == Some("acpi-cpufreq") {
+            let states = known.text(root, folder, index, "scaling_available_frequencies").unwrap_or_default();
+            policy.base_hz = states.split(' ').filter_map(|state| khz(state.to_owned())).max();
         }
         policy.cpus = cpus;
         policies.push(policy);
@@ -291,6 +295,7 @@ mod tests {
                 ("scaling_governor", "ondemand"),
                 ("cpuinfo_max_freq", "2250000"),
                 ("cpuinfo_min_freq", "1500000"),
+                ("scaling_available_frequencies", "2250000 2000000 1500000 \n"),
             ],
         );
         let root = tree.root();
@@ -300,6 +305,7 @@ mod tests {
         let mut machine = machine(6);
         fill(&root, &policies, &mut machine);
         assert_eq!(machine.cpus[3].max_hz, Some(2_250_000_000));
+        assert_eq!(machine.cpus[3].base_hz, Some(2_250_000_000));
         assert_eq!(machine.cpus[4].max_hz, None);
     }
 
