@@ -1859,7 +1859,8 @@ class Snapshot:
     perf_event_paranoid: Optional[int] = None
     #: Power supply, `mains` or `battery`; absent if none is reported.
     power_supply: Optional[str] = None
-    #: Pressure stall information for `cpu`, `memory` and `io`: the share of the last 10 s in which some task waited.
+    #: Pressure stall information for `cpu`, `memory` and `io`: the share of the last 10 s in which some task waited;
+    #: `memory_full`: the share in which all tasks that had work waited for memory.
     pressure: Mapping[str, float] = field(default_factory=dict)
     #: Total number of quota periods of the cgroup, if the kernel reports it.
     quota_periods: Optional[int] = None

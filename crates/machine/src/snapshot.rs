@@ -126,17 +126,19 @@ fn load(loadavg: &str) -> Option<[f64; 3]> {
     Some([averages.next()??, averages.next()??, averages.next()??])
 }
 
-/// For each resource, the share of the last 10 s in which some task waited for it (Documentation/accounting/psi.rst).
+/// For each resource, the share of the last 10 s in which some task waited for it and, for memory, in which all tasks waited
+/// (Documentation/accounting/psi.rst).
 fn pressure(root: &Root) -> BTreeMap<String, f64> {
-    ["cpu", "memory", "io"]
+    ["cpu", "memory", "memory_full", "io"]
         .into_iter()
-        .filter_map(|resource| {
+        .filter_map(|name| {
+            let (resource, waiting) = name.split_once('_').unwrap_or((name, "some"));
             let text = root.text(&format!("/proc/pressure/{resource}"))?;
-            let line = text.lines().find_map(|line| line.strip_prefix("some "))?;
+            let line = text.lines().find_map(|line| line.strip_prefix(waiting))?;
             let percent = line.split(' ').find_map(|word| word.strip_prefix("avg10="))?;
             let percent = seconds(percent).filter(|percent| *percent <= 100.0)?;
             // The kernel reports percentages with two decimals, which are four decimals of a share.
-            Some((resource.to_owned(), (percent * 100.0).round() / 10_000.0))
+            Some((name.to_owned(), (percent * 100.0).round() / 10_000.0))
         })
         .collect()
 }
@@ -272,6 +274,7 @@ mod tests {
             .file("proc/vmstat", "nr_free_pages 7\npswpin 12\npswpout 34\n")
             .file("proc/uptime", "1234.56 99.0\n")
             .file("proc/pressure/cpu", "some avg10=12.50 avg60=1.0 avg300=0.1 total=5\nfull avg10=0.0\n")
+            .file("proc/pressure/memory", "some avg10=30.10 total=5\nfull avg10=2.00 total=1\n")
             .file("proc/sys/kernel/randomize_va_space", "2\n")
             .file("proc/sys/kernel/perf_event_paranoid", "-1\n")
             .file("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n")
@@ -291,7 +294,9 @@ mod tests {
         assert_eq!((state.swap_bytes, state.swap_used_bytes), (Some(4 << 20), Some(3 << 20)));
         assert_eq!(state.swapped_pages, Some((12, 34)));
         assert_eq!(state.uptime_seconds, Some(1234.56));
-        assert_eq!(state.pressure["cpu"], 0.125);
+        let pressure = ["cpu", "memory", "memory_full"].map(|name| state.pressure.get(name).copied());
+        assert_eq!(pressure, [Some(0.125), Some(0.301), Some(0.02)]);
+        assert_eq!(state.pressure.len(), 3);
         assert_eq!(state.perf_event_paranoid, Some(-1));
         assert_eq!(state.thp.as_deref(), Some("madvise"));
         assert_eq!(state.huge_pages[0], HugePages { page_bytes: 2 << 20, total: 512, free: 500 });

@@ -78,7 +78,8 @@ pub struct Snapshot {
     pub load: Option<[f64; 3]>,
     /// Tasks that are runnable at this moment, including this one.
     pub running: Option<u32>,
-    /// Pressure stall information for `cpu`, `memory` and `io`: the share of the last 10 s in which some task waited.
+    /// Pressure stall information for `cpu`, `memory` and `io`: the share of the last 10 s in which some task waited;
+    /// `memory_full`: the share in which all tasks that had work waited for memory.
     pub pressure: BTreeMap<String, f64>,
     /// CPU time since boot in seconds, over all CPUs: `user`, `nice`, `system`, `idle`, `iowait`, `irq`,
     /// `softirq`, `steal`.
