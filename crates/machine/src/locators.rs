@@ -38,8 +38,8 @@ const PATTERNS: [&str; 6] = [
     r"(?:^|[^a-z])(?:controller|i?mc)[^a-z0-9]*(?<number>\d+)",
     // No package has more than 16 channels, so letters go up to P.
     r"(?:^|[^a-z])(?:ch(?:annel|an|n)?[^a-z0-9]*(?<number>\d+)|(?:channel[^a-z0-9]*|ch(?:an|n)?[^a-z0-9]+)(?<letter>[a-p])(?:[^a-z]|$))",
-    // C0D0: channel and DIMM.
-    r"(?:^|[^a-z])c(?<number>\d+)d[^a-z0-9]*\d",
+    // C0D0: channel and DIMM. Controller0-DIMM0: on client boards, each controller is a channel.
+    r"(?:^|[^a-z])c(?:ontroller)?(?<number>\d+)-?d(?:imm)?[^a-z0-9]*\d",
     // DIMM_A1, DIMM A1, DIMMA1, DIMM_P0_A0. The letter of DIMM1A is not a channel: ProLiants use it for the population order, and
     // on Supermicro's older boards, the number is the channel.
     r"(?:^|[^a-z])dimm[^a-z0-9]*(?:p\d+[^a-z0-9]+)?(?<letter>[a-p])(?<number>\d+)",
@@ -211,6 +211,15 @@ mod tests {
             place("CHANNEL B", None)
         );
         assert_eq!(read(&[("Channel-0-DIMM-0", "BANK 0")]), [place("CHANNEL 0", None)]);
+        assert_eq!(
+            read(&[
+                ("Controller0-DIMM0", "BANK 0"),
+                ("Controller0-DIMM1", "BANK 1"),
+                ("Controller1-DIMM0", "BANK 2"),
+                ("Controller1-DIMM1", "BANK 3")
+            ]),
+            [0, 0, 1, 1].map(|of| place(&format!("MC{of} CHANNEL {of}"), None))
+        );
     }
 
     #[test]
