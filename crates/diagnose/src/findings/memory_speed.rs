@@ -2,15 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use record::machine::MemoryDevice;
+
 use super::memory_mixed::{ROUNDING, slowest_rated};
 use super::prelude::*;
 use crate::{cores, memory_channels};
 
 /// A configured speed (MT/s) below the maximum that both devices and processor support, with one finding for each group of similar devices.
 /// Devices slowed down by a slower device are covered by `memory-mixed`. A processor may support a lower speed than the maximum of its
-/// design, and an even lower one with several devices per channel; if its maximum is unknown, the finding is at most a warning. It is a
-/// note if the maximum of the processor's design is also unknown and all devices run at the same standard speed, which may be the
-/// processor's maximum.
+/// design; if its maximum is unknown, the finding is at most a warning. It is a note if channels have several devices, for which every
+/// specification allows only a lower speed, or if the maximum of the processor's design is also unknown and all devices run at the same
+/// standard speed, which may be the processor's maximum.
 pub(super) const RULE: Rule = Rule { name: "memory-speed", find };
 
 /// Maximum number of devices listed by name; the rest are counted.
@@ -38,13 +40,21 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     Some(groups.into_iter().filter_map(|(speeds, names)| slow_devices(machine, speeds, &names)).collect())
 }
 
-/// Whether the maximum speed of this processor model is known and each channel has only one device; with several devices, a channel
-/// may have to run at a lower speed. If a design has no results for individual models, its published maximum is that of the fastest model.
+/// Whether the maximum speed of this processor model and the channel of each device are known; with several devices, a channel may have to
+/// run at a lower speed. If a design has no results for individual models, its published maximum is that of the fastest model.
 fn is_supported(machine: &Machine) -> bool {
-    let mut channels = BTreeSet::new();
     cores::names(&machine.processor).next().is_some()
         && cores::of_machine(machine).is_some_and(|core| core.differs_by_model("mem.rate_max"))
-        && memory_channels::populated(machine).all(|device| channels.insert((device.node, &device.channel)))
+        && memory_channels::populated(machine).all(|device| device.channel.is_some())
+}
+
+/// Whether a channel has several devices. The names of the slots show this, or the number of devices, which may exceed that of channels.
+fn share_channels(machine: &Machine) -> bool {
+    let mut named = BTreeSet::new();
+    let devices: Vec<&MemoryDevice> = memory_channels::populated(machine).collect();
+    let channels = memory_channels::of_processor(machine, "mem.channels").zip(machine.counts.packages);
+    channels.is_some_and(|(of_socket, sockets)| devices.len() as f64 > of_socket * f64::from(sockets))
+        || devices.iter().any(|one| one.channel.is_some() && !named.insert((one.node, &one.channel)))
 }
 
 fn slow_devices(machine: &Machine, (rated, configured): (u32, u32), names: &[String]) -> Option<Finding> {
@@ -65,6 +75,10 @@ fn slow_devices(machine: &Machine, (rated, configured): (u32, u32), names: &[Str
         .locate(place)
         .cite(text!("{who} support {rated} MT/s"), "machine.memory_devices[].rated_mt_s")
         .cite(text!("configured speed: {configured} MT/s"), "machine.memory_devices[].configured_mt_s");
+    if share_channels(machine) {
+        let finding = finding.doubt(text!("memory-speed-shared", "(because channels have several devices)"));
+        return Some(Finding { severity: Severity::Note, ..finding }.mend_as("memory-speed shared"));
+    }
     if is_supported(machine) {
         return Some(finding);
     }
@@ -123,7 +137,7 @@ mod tests {
             ("Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz", 2666, 1, None),
             ("Intel(R) Xeon(R) Silver 4110 CPU @ 2.10GHz", 2400, 1, None),
             ("Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz", 1866, 1, Some((2666.0, Severity::Serious))),
-            ("Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz", 1866, 2, Some((2666.0, Severity::Warning))),
+            ("Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz", 1866, 2, Some((2666.0, Severity::Note))),
             ("Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz", 2133, 1, Some((2666.0, Severity::Warning))),
             ("AMD EPYC 7251 8-Core Processor", 2400, 1, Some((2666.0, Severity::Warning))),
             ("Some Processor 1", 2133, 1, Some((3200.0, Severity::Note))),
@@ -147,6 +161,31 @@ mod tests {
                 .first()
                 .map(|one| one.evidence[0].says.value("who") == Some(&text!("devices and processor").into()));
             assert_eq!(cites_processor, all.first().map(|_| !name.starts_with("Some")), "{name}");
+        }
+    }
+
+    /// The slots' names show that devices share a channel, or their number does.
+    #[test]
+    fn several_devices_on_a_channel_explain_a_lower_speed() {
+        let mut record = machine(1);
+        record.machine.processor.model_name = Some("Intel(R) Xeon(R) Platinum 8480+".to_owned());
+        (record.machine.processor.family, record.machine.processor.model) = (None, None);
+        record.machine.counts.packages = Some(1);
+        for (devices, is_named, expected) in [(8, true, false), (16, true, true), (16, false, true)] {
+            record.machine.memory_devices = vec![device("A", "A", 32); devices];
+            for (at, device) in record.machine.memory_devices.iter_mut().enumerate() {
+                device.channel = is_named.then(|| (at % 8).to_string());
+                (device.kind, device.rated_mt_s) = (Some("DDR5".to_owned()), Some(4800));
+                device.configured_mt_s = Some(4400);
+            }
+            let finding = &found(&record, RULE)[0];
+            let is_shared =
+                finding.what.sentences().iter().any(|one| one.code() == Some("memory-speed-shared"));
+            assert_eq!(
+                (is_shared, finding.severity == Severity::Note, finding.remedy.len() == 1),
+                (expected, expected, expected),
+                "{finding:?}"
+            );
         }
     }
 
