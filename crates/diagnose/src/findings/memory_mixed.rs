@@ -7,8 +7,8 @@ use crate::memory_channels::{self, rated_mt_s};
 
 /// Devices with different rated or configured speeds.
 ///
-/// The loss is modelled as 1 − slowest ÷ mean, because memory is interleaved evenly over its channels, which makes all channels as slow as
-/// the slowest one.
+/// The loss is modelled as 1 − slowest ÷ fastest, because memory is interleaved evenly over its channels, which makes all channels as slow
+/// as the slowest one.
 pub(super) const RULE: Rule = Rule { name: "memory-mixed", find };
 
 /// Speeds are multiples of 100/3 MT/s, which firmware and devices round differently. Therefore, 2933 counts as equal to 2934.
@@ -20,7 +20,7 @@ const RUNNING: Template = Template::new(
 );
 const RATED: Template = Template::new(
     "memory-mixed-rated",
-    "memory devices are rated for different speeds, the slowest for {slowest} MT/s",
+    "memory devices can run at different speeds in this machine, the slowest at {slowest} MT/s",
 );
 
 /// The highest speed that the slowest device supports, MT/s. `None` unless the speeds of all devices are known and differ.
@@ -61,10 +61,9 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
         }
         (rated, RATED, "machine.memory_devices[].rated_mt_s")
     };
-    let slowest = *speeds.keys().next()?;
+    let (slowest, fastest) = (*speeds.keys().next()?, *speeds.keys().next_back()?);
     let count: usize = speeds.values().sum();
-    let sum: f64 = speeds.iter().map(|(speed, count)| f64::from(*speed) * *count as f64).sum();
-    let loss = modelled(1.0 - f64::from(slowest) / (sum / count as f64))?;
+    let loss = modelled(1.0 - f64::from(slowest) / f64::from(fastest))?;
     let group = |(speed, count): (&u32, &usize)| text!("{count} at {speed} MT/s");
     let groups: Vec<Text> = speeds.iter().map(group).collect();
     Some(vec![RULE.report_model(loss, text!(what, slowest)).cite(text!("{count} devices: {groups}"), from)])
@@ -91,7 +90,7 @@ mod tests {
         let finding =
             &found(&record_with(&[(3200, 2400), (3200, 2400), (3200, 2400), (2400, 2400)]), RULE)[0];
         assert_eq!(finding.evidence[0].says, "4 devices: 1 at 2400 MT/s and 3 at 3200 MT/s".into());
-        assert!((crate::figures::share_of(&finding.loss) - 0.2).abs() < 1e-9, "{finding:?}");
+        assert!((crate::figures::share_of(&finding.loss) - 0.25).abs() < 1e-9, "{finding:?}");
         let run = &found(&record_with(&[(3200, 3200), (3200, 2666)]), RULE)[0];
         assert!(run.what.is(&RUNNING) && finding.what.is(&RATED));
     }
