@@ -449,7 +449,7 @@ fn empty_channels_are_the_cause_of_a_lower_bandwidth() {
         let [why] = said.explanations.as_slice() else { panic!("{:?}", said.explanations) };
         assert_eq!(
             (why.result.code(), why.causes[0].code.as_str()),
-            (Some(code), "comparison-cause-devices")
+            (Some(code), "comparison-cause-channels")
         );
         assert!((why.speed - 2.0).abs() < 1e-9 && (why.causes[0].factor - 2.0).abs() < 1e-9, "{why:?}");
     }

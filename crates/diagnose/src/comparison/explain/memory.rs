@@ -192,13 +192,13 @@ pub(super) fn devices_cause(pair: &Pair, of_all: bool) -> Option<Cause> {
     let both = both.filter(|_| of_all);
     let peak = both.map(|(base, this)| this.bytes_per_second / base.bytes_per_second);
     let speeds = against(describe_speed(pair.this.record, this), describe_speed(pair.base.record, base));
-    let says = match both.map(|(base, this)| (base.populated, this.populated)) {
-        Some((base, this)) if base != this => {
-            text!("{speeds} per channel, {channels} channels", channels = against(this, base))
-        }
-        _ => speeds,
+    let (name, says) = match both.map(|(base, this)| (base.populated, this.populated)) {
+        Some((base, this)) if base != this => (
+            text!("comparison-cause-channels", "number and speed of memory channels"),
+            text!("{channels} channels, {speeds} per channel", channels = against(this, base)),
+        ),
+        _ => (text!("comparison-cause-devices", "speed of memory devices"), speeds),
     };
-    let name = text!("comparison-cause-devices", "speed of memory devices");
     let proof = pair.cite(mt_s(this), mt_s(base), "machine.memory_devices[].configured_mt_s");
     cause(name, says, peak.unwrap_or(f64::from(this) / f64::from(base)), proof).map(modelled)
 }
