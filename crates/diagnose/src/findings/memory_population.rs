@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use record::machine::MemoryDevice;
 
 use super::prelude::*;
-use crate::memory_channels;
+use crate::{cores, memory_channels};
 
 /// Different amounts of memory on the channels of one node, or on the nodes of a machine.
 ///
@@ -27,11 +27,13 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 }
 
 /// Fewer devices than channels, if the names of the slots do not tell the channels. Workstation processors of one package share the design
-/// of a server's but have half its channels, so several packages are required; a soldered device has several channels.
+/// of a server's but have half its channels, so several packages or a server processor's name are required; a soldered device has several
+/// channels.
 fn find_few(machine: &Machine, slots: &[&MemoryDevice]) -> Option<Finding> {
     let is_bare = machine.virtualization.hypervisor.as_deref() == Some("none");
     let is_whole = is_bare && machine.memory_bytes.is_some();
-    let packages = machine.counts.packages.filter(|packages| *packages > 1 && is_whole)?;
+    let is_server = matches!(cores::of_machine(machine)?.group.as_deref(), Some("epyc" | "xeon"));
+    let packages = machine.counts.packages.filter(|packages| is_whole && (*packages > 1 || is_server))?;
     let most = memory_channels::of_processor(machine, "mem.channels")? as usize * packages as usize;
     let filled = slots.iter().filter(|slot| size_of(slot) > 0);
     let forms: Option<Vec<_>> = filled.map(|slot| slot.form.as_deref().filter(|f| *f == "DIMM")).collect();
@@ -235,7 +237,12 @@ mod tests {
         record.machine.virtualization.hypervisor = Some("none".to_owned());
         record.machine.memory_bytes = Some(125 << 30);
         record.machine.counts.packages = Some(1);
-        assert_eq!(found(&record, RULE), [], "a workstation's processor may have fewer channels");
+        assert_eq!(figure_in(&found(&record, RULE)[0].what.sentences()[0], "most"), 6.0);
+        for name in ["Intel(R) Xeon(R) W-2245 CPU @ 3.90GHz", "AMD EPYC 8324P 32-Core Processor"] {
+            let mut record = record.clone();
+            record.machine.processor.model_name = Some(name.to_owned());
+            assert_eq!(found(&record, RULE), [], "the processor may have fewer channels: {name}");
+        }
         record.machine.counts.packages = Some(2);
         let finding = &found(&record, RULE)[0];
         assert_eq!(
