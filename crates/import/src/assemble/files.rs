@@ -32,10 +32,14 @@ pub(super) fn read(
         // If the kernel uses the TSC now, the TSC was unstable only in an earlier boot.
         let Origin { text, line, .. } = &reason.origin;
         let is_over = |now: &Origin| now.tool != "dmesg" || now.text == *text && now.line > *line;
-        if kind == "tsc-unstable" && tsc.is_some_and(is_over) {
+        // Several lines tell one event: those of the memory controller count, or else those of the first part in this order.
+        let (event, part) = kind.split_once('/').unwrap_or((kind, ""));
+        let tells = |other: &String| other.starts_with("memory") || other.starts_with(event) && other < kind;
+        let is_told = !part.is_empty() && facts.log.keys().any(tells);
+        if is_told || kind == "tsc-unstable" && tsc.is_some_and(is_over) {
             continue;
         }
-        machine.notes.push(logged(kind, *count, reason.value.trim().to_owned()));
+        machine.notes.push(logged(event, *count, reason.value.trim().to_owned()));
         stood.push((format!("machine.notes[{}]", machine.notes.len() - 1), reason.origin.clone()));
     }
     Ok(stood)
@@ -104,10 +108,10 @@ fn logged(kind: &str, count: u64, reason: String) -> Text {
         "tsc-unstable" => text!("tsc-unstable", "the kernel marked the TSC as unstable: {reason}", reason),
         "machine-check" => text!("machine-check", "machine checks in the kernel log: {count}", count),
         "memory-corrected" => {
-            text!("memory-corrected", "kernel log lines with corrected memory errors: {count}", count)
+            text!("memory-corrected", "kernel log lines with corrected memory errors: {count} ({reason})")
         }
         "memory-uncorrected" => {
-            text!("memory-uncorrected", "kernel log lines with uncorrected memory errors: {count}", count)
+            text!("memory-uncorrected", "kernel log lines with uncorrected memory errors: {count} ({reason})")
         }
         _ => text!("numa-off", "the kernel does not use NUMA: {reason}", reason),
     }

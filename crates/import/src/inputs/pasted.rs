@@ -225,7 +225,7 @@ fn a_log_of_the_kernel_is_read_indented_and_quoted() {
          EDAC MC0: CE row 2, channel 0, label \"\": i3000 CE\n",
     );
     let noted = |code| errors.machine.notes.iter().filter(|note| note.code() == Some(code)).count();
-    assert_eq!((noted("machine-check"), noted("memory-corrected")), (1, 1), "{:?}", errors.machine.notes);
+    assert_eq!((noted("machine-check"), noted("memory-corrected")), (0, 1), "{:?}", errors.machine.notes);
     // A vendor and a product in a single text do not prove that the machine is bare metal.
     let cloud = |product| {
         import(&format!("[    0.000000] DMI: {product}, BIOS 1.0 10/16/2017\n"))
@@ -235,6 +235,32 @@ fn a_log_of_the_kernel_is_read_indented_and_quoted() {
     };
     assert_eq!((cloud("Amazon EC2 m5.large/"), cloud("Dell Inc. PowerEdge R640/0H28RR")), (None, None));
     assert_eq!(cloud("Red Hat KVM").as_deref(), Some("kvm"));
+}
+
+/// The lines about one event are one event, which the most specific line names.
+#[test]
+fn one_error_in_the_log_is_counted_once() {
+    const LOGGED: &str = "mce: [Hardware Error]: Machine check events logged\n";
+    const STATUS: &str = "[Hardware Error]: CPU:2 (17:31:0) MC17_STATUS[Over|CE|MiscV|AddrV|-|-|SyndV|CECC|-|-|-]: 0xdc2040000000011b\n";
+    const FATAL: &str =
+        "[Hardware Error]: CPU:2 (17:31:0) MC0_STATUS[-|UE|MiscV|AddrV|-|TCC|SyndV|-|-|-]: 0xb\n";
+    const AMD: &str =
+        "EDAC MC0: 1 CE on mc#0csrow#1channel#5 (csrow:1 channel:5 page:0x7f4ac1 offset:0xc40)\n";
+    const INTEL: &str =
+        "EDAC MC1: 1 CE memory read error on CPU_SrcID#1_Ha#0_Chan#1_DIMM#0 (channel:1 slot:0)\n";
+    for (lines, expected) in [
+        (vec![LOGGED], ("machine-check", Some(1), None)),
+        (vec![LOGGED, STATUS], ("machine-check", Some(1), None)),
+        (vec![LOGGED, FATAL], ("machine-check", Some(1), None)),
+        (vec![LOGGED, STATUS, AMD], ("memory-corrected", Some(1), Some("mc#0csrow#1channel#5"))),
+        (vec![LOGGED, INTEL], ("memory-corrected", Some(1), Some("CPU_SrcID#1_Ha#0_Chan#1_DIMM#0"))),
+    ] {
+        let notes = import(&lines.concat()).machine.notes;
+        let [note] = notes.as_slice() else { panic!("{notes:?}") };
+        let count = note.value("count").and_then(|count| count.to_string().parse().ok());
+        let reason = note.value("reason").map(ToString::to_string);
+        assert_eq!((note.code().unwrap(), count, reason.as_deref()), expected, "{lines:?}");
+    }
 }
 
 #[test]
