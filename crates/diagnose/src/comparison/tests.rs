@@ -253,6 +253,31 @@ fn what_changed_on_one_machine_is_settings_and_figures_beyond_noise() {
 }
 
 #[test]
+fn single_samples_are_not_said_to_be_unchanged() {
+    let record = |single: f64, repeated: Option<f64>| {
+        let place = Labels::new().with_label(Label::Cpu, 0u32);
+        let mut record = record_with(machine(2), "cost.clock_read", place.clone(), 20.0);
+        record.machine.hostname = Some("db1".to_owned());
+        record.started = format!("{single}");
+        let m = record.measurements.pop().unwrap();
+        record.measurements.extend(repeated.map(|_| m));
+        record.measurements.push(Measurement::new("cost.syscall", place, vec![single]));
+        record
+    };
+    for repeated in [None, Some(20.0)] {
+        let said = both(&record(100.0, repeated), &record(200.0, repeated));
+        let figures = said.answer[0].sentences();
+        let unjudged = figures.iter().find(|text| has_code(text, "comparison-unjudged")).unwrap();
+        assert_eq!(word(unjudged, "figures"), "1 result");
+        assert!(figures.last().unwrap().value("most").is_some(), "{figures:?}");
+        // The others are counted without the single samples.
+        let judged: Vec<String> =
+            figures.iter().filter_map(|text| text.value("figures")).map(ToString::to_string).collect();
+        assert_eq!(judged.len(), 1 + usize::from(repeated.is_some()), "{figures:?}");
+    }
+}
+
+#[test]
 fn a_difference_in_doubt_is_no_headline_beside_a_sure_one() {
     let record = |name: &str, syscall: f64, read: f64| {
         let mut record = machine(2);

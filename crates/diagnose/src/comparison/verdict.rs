@@ -8,7 +8,7 @@ use record::difference::{MUCH, Verdict};
 use record::phrase::count_noun;
 use record::text::Value;
 use record::units::figure;
-use record::{Better, Template, Text, text};
+use record::{Template, Text, text};
 
 use super::explain::{NEIGHBOURS, Speed, words};
 use super::facts::OTHER_WORK;
@@ -219,27 +219,39 @@ fn describe_first(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -> Vec<T
 fn describe_row(c: &Comparison, row: &Row, other: usize) -> Option<Text> {
     let (here, there) = (row.cells.get(other)?, row.cells.get(c.baseline)?);
     let (this, base) = (figure(here.value?, &row.unit), figure(there.value?, &row.unit));
-    let (ratio, mark) = (here.ratio?, if is_doubtful(row) { "?" } else { "" });
     // The speed, as in the plot: above 1, this subject is faster.
-    let ratio = match row.better {
-        None => format!("{}{mark}", Value::Factor(ratio)),
-        Some(Better::Higher) => format!("{}{mark} as fast", Value::Factor(ratio)),
-        Some(Better::Lower) => format!("{}{mark} as fast", Value::Factor(1.0 / ratio)),
-    };
+    let (speed, mark) = (Value::Factor(row.speed(here)?.0), if is_doubtful(row) { "?" } else { "" });
+    let ratio = format!("{speed}{mark}{}", if row.better.is_some() { " as fast" } else { "" });
     Some(text!("{row} {this} instead of {base} ({ratio})", row = &row.what))
 }
 
 /// The answer for two records of one machine: changes in its results and settings.
 fn state_changes_since(c: &Comparison, other: usize, one_sided: &[Text]) -> Vec<Text> {
-    let rows: Vec<_> = find_whole_rows(c, other).filter(|(_, cell)| cell.verdict.is_some()).collect();
-    let settings = state_changed_settings(c, other, one_sided);
-    if rows.is_empty() {
-        return vec![settings];
-    }
-    let mut said = state_changed_figures(c, &rows, other);
-    let noisy = rows.iter().filter(|(_, of)| matches!(of.verdict, Some(Verdict::TooNoisy { .. }))).count();
+    let rows = find_whole_rows(c, other).filter(|(_, cell)| cell.verdict.is_some());
+    let (rows, mut others): (Vec<_>, Vec<_>) = rows.partition(|(_, cell)| is_judged(cell));
+    let mut said = rows.first().map_or_else(Text::default, |_| state_changed_figures(c, &rows, other));
+    let noisy = others.extract_if(.., |(_, of)| matches!(of.verdict, Some(Verdict::TooNoisy { .. }))).count();
     said.push(if noisy > 0 { text!(TOO_NOISY, noisy) } else { Text::default() });
-    vec![said, settings]
+    said.push(state_unjudged(c, others, other).unwrap_or_default());
+    let said = [said, state_changed_settings(c, other, one_sided)];
+    said.into_iter().filter(|text| !text.is_empty()).collect()
+}
+
+/// Whether samples show that there is a difference, or how large it is at most.
+fn is_judged(cell: &Cell) -> bool {
+    matches!(cell.verdict, Some(Verdict::Costs { .. } | Verdict::NotResolved { .. }))
+}
+
+/// The results that cannot be judged, such as single samples, and those that differ most among them.
+fn state_unjudged(c: &Comparison, mut rows: Vec<(&Row, &Cell)>, other: usize) -> Option<Text> {
+    rows.sort_by(|a, b| effect(b.1).total_cmp(&effect(a.1)));
+    let Some(Verdict::NotMeasurable { reason }) = &rows.first()?.1.verdict else { return None };
+    let figures = count_noun(rows.len(), "result");
+    let mut said = text!("comparison-unjudged", "Not judged: {figures} ({reason}).");
+    rows.retain(|(_, cell)| effect(cell) >= NOTED);
+    let most = describe_first(c, &rows, other);
+    said.push((!most.is_empty()).then(|| text!("Largest differences: {most}.")).unwrap_or_default());
+    Some(said)
 }
 
 /// Describes results that changed beyond noise.
@@ -273,10 +285,8 @@ fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -
         let most = describe_first(c, &of_these.collect::<Vec<_>>(), other);
         said.push(if most.is_empty() { Text::default() } else { text!(template, changes = most) });
     }
-    if !unreliable.is_empty() {
-        let unreliable = unreliable.len();
-        said.push(text!("Unreliable results among these: {unreliable}."));
-    }
+    let unsure = unreliable.len();
+    said.push((unsure > 0).then(|| text!("Unreliable results among these: {unsure}.")).unwrap_or_default());
     said
 }
 
@@ -318,7 +328,7 @@ fn state_many(c: &Comparison) -> Vec<Text> {
     let other = c.orders.iter().find(|other| order.is_some_and(|order| disagree(order, other)));
     let other = other.and_then(|other| state_order(c, other));
     said.extend(other.map(|other| text!("In another order: {other}")));
-    let judged = find_whole_rows(c, c.baseline).filter(|(row, _)| row.better.is_some()).count();
+    let judged = c.rows.iter().filter(|row| row.per.is_none() && row.cells.iter().any(is_judged)).count();
     if said.is_empty() && judged > 0 {
         let figures = count_noun(judged, "result");
         said.push(text!("comparison-no-difference", "No difference beyond noise in {figures}."));
