@@ -75,6 +75,9 @@ pub struct Subject {
     pub machine: String,
     /// Number of results in the record.
     pub figures: u32,
+    /// The metric of each result with a better direction that no other subject has.
+    #[serde(skip)]
+    pub alone: Vec<Metric>,
     /// Whether the results in the record are from other tools.
     pub imported: bool,
     /// Whether the record was selected as the newest one of this machine. If so, the name does not identify the file.

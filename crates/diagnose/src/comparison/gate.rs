@@ -1,6 +1,6 @@
 //! Checks a comparison for losses beyond a bound: the regression gate.
 
-use record::comparison::{Cell, Comparison, Row};
+use record::comparison::{Cell, Comparison, Row, Subject};
 use record::difference::{Verdict, WORTH_TELLING};
 use record::gate::{Gate, Held, Outcome, Terms};
 use record::phrase::count_noun;
@@ -14,6 +14,9 @@ pub const LEAST_BOUND: f64 = WORTH_TELLING;
 /// The note on results that the comparison includes but the gate skips.
 const LEFT_OUT: Template =
     Template::new("gate-left-out", "Not compared (time lost to other processes): {figures}.");
+
+/// The note on results that only one record has, for example because the other run did not measure them.
+const ONLY_IN: Template = Template::new("gate-only-in", "Only in {name}: {figures}.");
 
 /// The metric of a command's time.
 const TIME: Metric = metrics::WORKLOAD_TIME;
@@ -75,6 +78,11 @@ pub fn gate(comparison: &Comparison, terms: Terms) -> Result<Gate, Ungated> {
     if left_out > 0 {
         gate.says.push(text!(LEFT_OUT, figures = count_noun(left_out, "result")));
     }
+    for Subject { name, alone, .. } in &comparison.subjects {
+        let alone = alone.iter().filter(|metric| is_asked(**metric, &gate.terms.metrics)).count();
+        let only = text!(ONLY_IN, figures = count_noun(alone, "result"), name = &**name);
+        gate.says.push(if alone > 0 { only } else { Text::default() });
+    }
     Ok(gate)
 }
 
@@ -125,17 +133,18 @@ pub fn gate_turns(turns: &Turns, terms: Terms) -> Result<Gate, Ungated> {
     summarize_held(held.collect(), terms, None)
 }
 
+/// Whether a metric is one of those requested. If none was requested, these are all except the time lost to other processes.
+fn is_asked(metric: Metric, metrics: &[String]) -> bool {
+    metrics.iter().any(|name| metric.is_called(name)) || metrics.is_empty() && metric.family() != "stolen"
+}
+
 fn is_held(row: &Row, metrics: &[String]) -> bool {
-    let named = |name: &String| row.metric.is_called(name);
-    row.per.is_none()
-        && row.better.is_some()
-        && (metrics.is_empty() || metrics.iter().any(named))
-        && !is_of_others(row, metrics)
+    row.per.is_none() && row.better.is_some() && is_asked(row.metric, metrics)
 }
 
 /// Whether a row is skipped only because it is time lost to other processes and no metric was requested.
 fn is_of_others(row: &Row, metrics: &[String]) -> bool {
-    metrics.is_empty() && row.per.is_none() && row.better.is_some() && row.metric.family() == "stolen"
+    row.per.is_none() && row.better.is_some() && metrics.is_empty() && !is_held(row, metrics)
 }
 
 /// The loss of speed and its interval. For results that are shares of time, only the verdict contains these values.
@@ -299,6 +308,23 @@ mod tests {
             assert_eq!((gate.held.len(), gate.held[0].metric), (1, "stolen.share".into()));
             assert!(gate.held[0].loss.is_some_and(|loss| loss > 0.3), "{:?}", gate.held);
         }
+    }
+
+    #[test]
+    fn figures_that_only_one_record_has_are_counted() {
+        let (syscall, read) = (figure("cost.syscall", 100.0, 0.01), figure("cost.clock_read", 20.0, 0.01));
+        let stolen = figure("stolen.share", 0.01, 0.01);
+        let both = vec![syscall.clone(), read, stolen];
+        let only = |gate: Gate| {
+            let all = gate.says.sentences().iter().filter(|text| text.is(&ONLY_IN));
+            all.map(|text| text.to_string()).collect::<Vec<_>>()
+        };
+        let gate = held(both.clone(), vec![syscall.clone()], terms(0.05)).unwrap();
+        assert!(gate.passed && only(gate.clone())[0].contains("base: 1 result"), "{:?}", gate.says);
+        assert_eq!(only(gate).len(), 1);
+        // Metrics that were not requested are not missed.
+        let named = Terms { metrics: vec!["cost.syscall".to_owned()], ..terms(0.05) };
+        assert_eq!(only(held(both, vec![syscall], named).unwrap()), [""; 0]);
     }
 
     #[test]

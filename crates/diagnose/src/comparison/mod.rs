@@ -97,6 +97,11 @@ pub fn compare(sides: &[Side], baseline: usize, tool: Tool, extent: Extent) -> C
         Known { name, record, rows }
     });
     let known: Vec<Known> = known.collect();
+    for (one, subject) in known.iter().zip(&mut comparison.subjects) {
+        let others = || known.iter().filter(|other| other.name != one.name);
+        let alone = one.rows.keys().filter(|key| !others().any(|other| other.rows.contains_key(*key)));
+        subject.alone = alone.filter(|key| key.better().is_some()).map(|key| key.metric).collect();
+    }
     let (rows, refused) = table::build_rows(&known, baseline);
     comparison.refused = refused;
     if extent == Extent::All {
@@ -163,6 +168,7 @@ fn describe_subjects(sides: &[Side]) -> Vec<Subject> {
             machine: describe_machine(&record.machine),
             figures: u32::try_from(record.measurements.len()).unwrap_or(u32::MAX),
             imported: record.import.is_some(),
+            alone: Vec::new(),
             newest: false,
             same_as: sides[..index].iter().position(|earlier| earlier.record == record),
             notes: note_record(record),

@@ -8,7 +8,7 @@ use crate::text::range;
 
 /// A loss as a change of speed: `-5 %` is a loss of 5 %, and a gain has a plus sign.
 pub(crate) fn loss(loss: f64) -> String {
-    if loss == 0.0 { "-0 %".to_owned() } else { units::signed_percent(-loss) }
+    if loss == 0.0 { "0 %".to_owned() } else { units::signed_percent(-loss) }
 }
 
 /// The interval of the change in speed, worst end first.
