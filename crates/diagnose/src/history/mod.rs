@@ -8,9 +8,10 @@ use record::diagnosis::Resource;
 use record::difference::Estimate;
 use record::fleet::Family;
 use record::history::{Change, HEADLINE, Line, Moment, Point};
-use record::{Better, Labels, Measurement, Record, Text, text};
+use record::{Better, Labels, Measurement, Record, Template, Text, text};
 
-use crate::comparison::facts::{SHAPE, difference, facts, tell_facts};
+use crate::comparison::facts::{SHAPE, facts, tell_facts};
+use crate::cpu_accounting::disturbance;
 use crate::figures::median;
 use crate::{Figure, RowFigure};
 use change_points::{Value, find_cuts, least_values};
@@ -29,6 +30,7 @@ pub struct Past {
     pub over: u64,
     /// The class of the machine.
     pub kind: crate::Kind,
+    /// The values of all facts, then those of [`RUN`].
     facts: Vec<Option<String>>,
     figures: Vec<RowFigure>,
 }
@@ -38,14 +40,21 @@ impl Past {
     /// the metrics with these names.
     pub fn from_record(record: &Record, path: std::path::PathBuf, asked: &[String]) -> Option<Self> {
         let at = record::date::seconds(&record.started)?;
-        let facts = tell_facts(record);
+        let mut values = tell_facts(record);
+        let kind = crate::Kind::from_facts(&values);
+        for (value, _) in values.iter_mut().zip(facts()).filter(|(_, fact)| fact.is_limit()) {
+            value.get_or_insert_with(|| "none".to_owned());
+        }
+        let disturbance = disturbance(record).map_or("none".to_owned(), |why| why.to_string());
+        let mode = record.mode.map(|mode| mode.to_string());
+        values.extend([Some(record.tool.version.clone()), mode, Some(disturbance)]);
         Some(Self {
             moment: Moment { record: path, started: record.started.clone(), at },
             host: record.machine.hostname.clone().unwrap_or_default(),
             over: at + record.seconds.unwrap_or(0.0).max(0.0) as u64,
-            kind: crate::Kind::from_facts(&facts),
+            kind,
             figures: figures(record, asked),
-            facts,
+            facts: values,
         })
     }
 
@@ -199,9 +208,75 @@ pub fn since(records: &[Past]) -> Vec<Text> {
     facts().iter().enumerate().filter(|(_, fact)| fact.from.starts_with(SHAPE)).filter_map(of_fact).collect()
 }
 
-/// The differences between two records, hardware first, without temporary states of the machine.
+/// Properties of a run, with their paths in a record.
+const RUN: [(Template, &str); 3] = [
+    (Template::new("history-version", "linespeed version"), "tool.version"),
+    (Template::new("history-mode", "Mode"), "mode"),
+    (Template::new("history-disturbance", "Disturbance"), "conditions"),
+];
+
+/// The differences between two records, hardware first, without temporary states of the machine. A fact that only one record contains may
+/// differ; such facts come last.
 fn differences(before: &Past, after: &Past) -> Vec<Difference> {
-    let values = [before.facts.clone(), after.facts.clone()];
-    let lasting = (0..facts().len()).filter(|at| facts().get(*at).is_some_and(|f| f.kind != FactKind::State));
-    lasting.filter_map(|at| difference(at, &values)).collect()
+    let of_machine = facts().iter().map(|fact| (fact.kind, fact.what.clone(), &*fact.from));
+    let of_run = RUN.iter().map(|(what, from)| (FactKind::Setting, Text::from(*what), *from));
+    let all = of_machine.chain(of_run).zip(before.facts.iter().zip(&after.facts));
+    let lasting = all.filter(|((kind, ..), (old, new))| *kind != FactKind::State && old != new);
+    let difference = |((kind, what, from), (old, new)): ((_, Text, &str), (&Option<_>, &Option<_>))| {
+        let code = what.code().unwrap_or_default().to_owned();
+        Difference { kind, what, code, from: from.to_owned(), values: vec![old.clone(), new.clone()] }
+    };
+    let mut all: Vec<Difference> = lasting.map(difference).collect();
+    all.sort_by_key(|difference| difference.values.contains(&None));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The codes of the differences between two records, and of those that only one of them contains.
+    fn told(change: impl Fn(&mut Record)) -> [Vec<String>; 2] {
+        let mut before = crate::samples::machine(2);
+        before.started = "2026-11-01T08:00:00Z".to_owned();
+        before.machine.kernel.release = Some("6.1".to_owned());
+        before.machine.processor.microcode = Some("0x1".to_owned());
+        before.mode = Some(record::RunMode::Normal);
+        before.conditions.after = Some(record::Snapshot { steal_share: Some(0.0), ..Default::default() });
+        let mut after = before.clone();
+        change(&mut after);
+        let [before, after] =
+            [before, after].map(|record| Past::from_record(&record, Default::default(), &[]).unwrap());
+        let all = differences(&before, &after).into_iter();
+        let (known, one_sided): (Vec<_>, Vec<_>) =
+            all.partition(|one| one.values.iter().all(Option::is_some));
+        [known, one_sided].map(|of| of.into_iter().map(|one| one.code).collect())
+    }
+
+    #[test]
+    fn facts_of_only_one_record_and_properties_of_a_run_may_explain_a_change() {
+        let none: [&str; 0] = [];
+        assert_eq!(told(|_| ()), [none, none]);
+        let unknown = told(|record| {
+            record.machine.kernel.release = None;
+            record.machine.processor.microcode = None;
+        });
+        assert_eq!(unknown[0], none);
+        assert_eq!(unknown[1], ["comparison-fact-microcode", "comparison-fact-kernel"]);
+        let version = told(|record| record.tool.version = "1".to_owned());
+        assert_eq!(version, [vec!["history-version"], vec![]]);
+        assert_eq!(told(|record| record.mode = Some(record::RunMode::Quick))[0], ["history-mode"]);
+        let quota = told(|record| record.machine.limits.cpu_quota = Some(1.0));
+        assert_eq!(quota, [vec!["comparison-fact-cpu-quota"], vec![]]);
+    }
+
+    #[test]
+    fn the_load_during_a_run_counts_where_it_disturbed_the_run() {
+        let stolen =
+            |share: f64| told(|record| record.conditions.after.as_mut().unwrap().steal_share = Some(share));
+        assert_eq!(stolen(0.25)[0], ["history-disturbance"]);
+        assert_eq!(stolen(0.01), [vec![""; 0], vec![]]);
+        let load = told(|record| record.conditions.before.load = Some([3.0; 3]));
+        assert_eq!(load, [vec![""; 0], vec![]]);
+    }
 }

@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
+use record::comparison::Difference;
 use record::history::{Change, History, Line, Point};
-use record::phrase::{count_noun, join_list};
-use record::statistics::is_unknown;
+use record::phrase::{count_noun, join_most};
+use record::statistics::{Summary, is_unknown};
 use record::units::{digits_within, figure, figure_to, significant};
 
 use super::block::{Block, Item, Part};
@@ -33,30 +34,26 @@ pub(crate) fn title(of: &History) -> String {
         0 => "no significant change".to_owned(),
         _ => count_noun(changes, "change"),
     };
-    match (of.records.first(), of.records.last()) {
-        (Some(first), Some(last)) => {
-            format!("{host}: {records}, {} to {}: {said}", day(&first.started), day(&last.started))
-        }
-        _ => format!("{host}: {records}: {said}"),
-    }
+    let ends = of.records.first().zip(of.records.last());
+    let days = ends.map(|(first, last)| format!(", {} to {}", day(&first.started), day(&last.started)));
+    format!("{host}: {records}{}: {said}", days.unwrap_or_default())
 }
 
 fn day(started: &str) -> &str {
     started.get(..10).unwrap_or(started)
 }
 
-/// A sparkline of `columns` characters. Each character shows the median of an equal share of the points. The scale
-/// covers at least [`LEAST_SPAN`] of the maximum, so that pure noise stays flat.
+/// A sparkline of at most `columns` characters. The last one shows the newest point, and each of the others shows the
+/// median of an equal share of the earlier points. The scale covers at least [`LEAST_SPAN`] of the maximum, so that pure noise stays flat.
 pub(crate) fn sparkline(line: &Line, columns: usize) -> String {
     let values: Vec<f64> = line.points.iter().map(|point| point.value).collect();
-    let columns = columns.clamp(1, values.len().max(1));
+    let Some((newest, earlier)) = values.split_last() else { return String::new() };
+    let columns = columns.saturating_sub(1).min(earlier.len());
     let middles = (0..columns).filter_map(|column| {
-        let share = values.get(column * values.len() / columns..(column + 1) * values.len() / columns)?;
-        let mut sorted = share.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        sorted.get(sorted.len() / 2).copied()
+        let share = earlier.get(column * earlier.len() / columns..(column + 1) * earlier.len() / columns)?;
+        Some(Summary::from_samples(share).median)
     });
-    let middles: Vec<f64> = middles.collect();
+    let middles: Vec<f64> = middles.chain([*newest]).collect();
     let (low, high) = middles.iter().fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(*v), high.max(*v)));
     let span = (high - low).max(high.abs() * LEAST_SPAN);
     let share = |value: &f64| {
@@ -87,6 +84,11 @@ fn table(of: &History, columns: usize) -> Table {
             show_range(points().min_by(by_value), points().max_by(by_value), &line.unit),
             changes,
         ]);
+        let since = points().next_back().and_then(|newest| of.records.get(newest.record..)?.split_first());
+        if let Some((newest, later @ [_, ..])) = since {
+            let (day, later) = (day(&newest.started), count_noun(later.len(), "later record"));
+            table.note(&format!("{}: newest result from {day}, none in {later}", line.what));
+        }
     }
     if of.lines.iter().any(|line| line.needs.is_some()) {
         table.note("\"needs N\": N records are needed to detect a change");
@@ -169,14 +171,13 @@ fn describe_differences(change: &Change) -> String {
     if change.differences.is_empty() {
         return "hardware and settings are the same in these two records".to_owned();
     }
-    let one = |difference: &record::comparison::Difference| {
-        let value = |at: usize| difference.values.get(at).cloned().flatten().unwrap_or("unknown".to_owned());
-        format!("{} {}", difference.what, describe_values(&value(0), &value(1)))
+    let one = |Difference { what, values, .. }: &Difference| match values.as_slice() {
+        [Some(from), Some(to)] => format!("{what} {}", describe_values(from, to)),
+        [Some(_), _] => format!("{what} no longer recorded"),
+        _ => format!("{what} not recorded before"),
     };
-    let mut named: Vec<String> = change.differences.iter().take(MOST_DIFFERENCES).map(one).collect();
-    let more = change.differences.len().saturating_sub(MOST_DIFFERENCES);
-    named.extend((more > 0).then(|| format!("{more} more")));
-    format!("differences between the records: {}", join_list(&named))
+    let named: Vec<String> = change.differences.iter().map(one).collect();
+    format!("differences between the records: {}", join_most(&named, MOST_DIFFERENCES))
 }
 
 /// Two values; if they are long, only the words that differ.
@@ -197,12 +198,8 @@ fn describe_values(from: &str, to: &str) -> String {
 
 /// Notes, including the numbers of records that were not read or were skipped.
 fn remarks(of: &History) -> Vec<String> {
-    let older = (of.older > 0).then(|| {
-        format!(
-            "{} of this machine not read; use --last N to read more",
-            count_noun(of.older, "older record")
-        )
-    });
+    let older = (of.older > 0).then(|| count_noun(of.older, "older record"));
+    let older = older.map(|records| format!("{records} of this machine not read; use --last N to read more"));
     let others =
         (of.others > 0).then(|| format!("{} of other machines skipped", count_noun(of.others, "record")));
     let changed = of.lines.iter().any(|line| !line.changes.is_empty());
@@ -222,10 +219,7 @@ pub(crate) fn charts(of: &History) -> Vec<Chart> {
     let chart = |line: &Line| {
         let name = line.what.to_string();
         let points = line.points.iter().map(|point| (at(point.record), point.value)).collect();
-        let interval = line.points.iter().filter_map(|point| {
-            let (low, high) = point.interval?;
-            Some((at(point.record), low, high))
-        });
+        let width = |point: &Point| point.interval.map(|(low, high)| (at(point.record), low, high));
         let unit = unit_of(&line.unit);
         let measured = Series::line(name.clone(), points).with_look(Look::Measured);
         let band = |change: &Change| Band {
@@ -235,7 +229,7 @@ pub(crate) fn charts(of: &History) -> Vec<Chart> {
         };
         let title = format!("{name} (shaded: 95 % CI and level shifts)");
         let y = Axis::new(if unit.is_empty() { &line.unit } else { &name }, Scale::Linear, unit);
-        let series = vec![Series { interval: interval.collect(), ..measured }];
+        let series = vec![Series { interval: line.points.iter().filter_map(width).collect(), ..measured }];
         let bands = line.changes.iter().map(band).collect();
         Some(Chart { bands, ..Chart::of_lines(&title, Axis::time(ends), y, series)? })
     };
@@ -271,7 +265,7 @@ mod tests {
 
     #[test]
     fn a_sparkline_of_noise_is_flat_and_of_a_change_reaches_from_end_to_end() {
-        let drawn = |values: &[f64]| {
+        let within = |values: &[f64], columns: usize| {
             let point = |(record, value): (usize, &f64)| Point {
                 record,
                 value: *value,
@@ -287,11 +281,44 @@ mod tests {
                 changes: Vec::new(),
                 needs: None,
             };
-            sparkline(&line, 8)
+            sparkline(&line, columns)
         };
+        let drawn = |values: &[f64]| within(values, 8);
         assert_eq!(drawn(&[100.0, 101.0, 100.0]), "▄▅▄");
         assert_eq!(drawn(&[100.0, 150.0, 200.0]), "▁▅█");
         assert_eq!(drawn(&[0.0, 0.0]), "▅▅");
+        // The newest point is shown by itself, even if a character shows several of the others.
+        let long: Vec<f64> = (0..14).map(|at| if at == 13 { 50.0 } else { 100.0 }).collect();
+        assert_eq!(drawn(&long), "███████▁");
+        assert_eq!((within(&long, 1), drawn(&[])), ("▅".to_owned(), String::new()));
+    }
+
+    #[test]
+    fn differences_that_only_one_record_shows_are_marked() {
+        let difference = |what: &str, values: [Option<&str>; 2]| Difference {
+            kind: record::comparison::FactKind::Setting,
+            what: what.to_owned().into(),
+            code: String::new(),
+            from: String::new(),
+            values: values.map(|value| value.map(str::to_owned)).to_vec(),
+        };
+        let differences = vec![
+            difference("THP", [Some("never"), Some("always")]),
+            difference("Kernel", [Some("6.1"), None]),
+            difference("Microcode", [None, Some("0x1")]),
+        ];
+        let change = Change {
+            before: 0,
+            after: 1,
+            from: 1.0,
+            to: 0.5,
+            ratio: 0.5,
+            interval: None,
+            chance: 0.0,
+            slower: Some(true),
+            differences,
+        };
+        insta::assert_snapshot!(describe_differences(&change), @"differences between the records: THP never to always, Kernel no longer recorded and Microcode not recorded before");
     }
 
     #[test]
