@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule { name: "cpu-quota", find };
 
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let found = find_smaller_quota(case).or_else(|| find_throttled(case))?;
-    Some(vec![found.locate(text!("this cgroup"))])
+    Some(vec![found.locate(text!("the CPUs of this cgroup"))])
 }
 
 fn find_smaller_quota(case: &Case) -> Option<Finding> {

@@ -256,8 +256,8 @@ pub(crate) fn numa_off(index: &RecordIndex) -> Option<Finding> {
 
 /// Whether the losses found by this rule are losses of CPU time.
 pub fn takes_cpu_time(rule: &str) -> bool {
-    let rules = [&other_load::RULE, &steal::RULE, &taken_by_kernel::RULE, &stolen_by_hypervisor::RULE];
-    rules.iter().any(|one| one.name == rule)
+    let rules = [cpu_quota::RULE.name, other_load::RULE.name, taken_by_kernel::RULE.name];
+    rules.contains(&rule) || ONE_CAUSE[1].contains(&rule)
 }
 
 /// Whether the losses found by this rule affect only rare wake-ups, not the median wake-up.

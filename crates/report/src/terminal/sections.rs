@@ -21,7 +21,7 @@ const PARTS: &[(&str, Write)] = &[
         evidence(screen, record);
     }),
     ("losses", |screen, record, _| match record.diagnosis.loss_breakdowns.is_empty() {
-        true => screen.say("No hardware ceiling is known for this machine, so no loss can be calculated."),
+        true => screen.say("No hardware ceiling is known for this machine, so losses are not broken down."),
         false => block(screen, &loss_breakdown::block(record), false),
     }),
     ("noise", |screen, record, _| block(screen, &noise(record), false)),
