@@ -136,7 +136,7 @@ fn hold(here: &Record, baseline: &Record) -> Held {
             (None, None) => held.neither.push(off(None, None)),
             (here @ Some(_), there @ Some(_)) if here == there || alike => held.agree.push(off(here, there)),
             (here @ Some(_), None) if limit => held.differ.push(off(here, None)),
-            (Some(_), None) => {}
+            (here @ Some(_), None) => held.neither.push(off(here, None)),
             (None, there) if !limit => held.not_seen.push(off(None, there)),
             (here, there) => {
                 if fact.is_of_kind() && !held.of_kind {
@@ -262,6 +262,20 @@ mod tests {
         let other = Record { import: Some(record::import::Import::default()), ..Record::default() };
         let check = check(&baseline(), &other, None, &[]);
         assert_eq!((check.outcome, check.alike), (Outcome::Undecided, 0), "{check:?}");
+    }
+
+    #[test]
+    fn what_the_baseline_lacks_is_named() {
+        let mut bare = baseline();
+        bare.machine.processor = Default::default();
+        bare.machine.memory_devices.clear();
+        let check = check(&baseline(), &bare, None, &[]);
+        let lacking = check.neither.iter().filter(|fact| fact.here.is_some());
+        let lacking: Vec<&str> = lacking.map(|fact| fact.code.as_str()).collect();
+        for code in ["processor", "memory-devices", "microcode"] {
+            assert!(lacking.iter().any(|own| own.ends_with(code)), "{code}: {lacking:?}");
+        }
+        assert_eq!(held(&baseline()).neither.iter().filter(|fact| fact.here.is_some()).count(), 0);
     }
 
     #[test]

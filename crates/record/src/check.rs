@@ -55,7 +55,7 @@ pub struct Check {
     pub alike: usize,
     /// The facts that match.
     pub agree: Vec<FactOff>,
-    /// Facts that cannot be compared because both sides lack them.
+    /// Facts that cannot be compared because the baseline lacks them, and perhaps this machine too.
     pub neither: Vec<FactOff>,
     /// Results, slowest relative to the baseline first.
     pub figures: Vec<Figure>,

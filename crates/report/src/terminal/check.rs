@@ -62,21 +62,23 @@ fn good(check: &Check, baseline: &str, unseen: String) -> String {
     }
     let figures = (known > 0).then(|| format!(", {}", record::phrase::count_noun(known, "result")));
     let off = format!("OK: {}{} match", count_facts(check.alike), figures.unwrap_or_default());
+    let lacking = name_first("baseline lacks ", check.neither.iter().filter(|fact| fact.here.is_some()));
     let rest: String =
-        [limit, unseen].iter().filter(|of| !of.is_empty()).map(|of| format!("; {of}")).collect();
+        [limit, unseen, lacking].iter().filter(|of| !of.is_empty()).map(|of| format!("; {of}")).collect();
     let lines = [format!("{off} {baseline}{rest}"), format!("{off}{rest}")];
     longest(lines.into_iter(), |line| width(line) <= WIDEST)
 }
 
 /// The facts that could not be read here: the name of the first one, and the number of the remaining ones.
 fn unseen(check: &Check) -> String {
-    match check.not_seen.as_slice() {
-        [] => String::new(),
-        [first, more @ ..] => {
-            let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
-            format!("not seen: {}{more}", in_a_sentence(&clean(&first.what.to_string())))
-        }
-    }
+    name_first("not seen: ", check.not_seen.iter())
+}
+
+/// The name of the first of these facts, and the number of the remaining ones.
+fn name_first<'a>(head: &str, mut facts: impl Iterator<Item = &'a FactOff>) -> String {
+    let Some(first) = facts.next() else { return String::new() };
+    let more = Some(facts.count()).filter(|more| *more > 0).map(|more| format!(" and {more} more"));
+    format!("{head}{}{}", in_a_sentence(&clean(&first.what.to_string())), more.unwrap_or_default())
 }
 
 fn count_facts(count: usize) -> String {
@@ -191,7 +193,7 @@ fn write(screen: &mut Screen, check: &Check, baseline: &str) {
     check.figures.iter().for_each(|figure| figures.item(&fields, &(figure, check.busy.is_some())));
     report::block(screen, &figures.finished().into(), false);
     if !check.neither.is_empty() {
-        screen.heading("Unknown here and in the baseline");
+        screen.heading("Unknown in the baseline");
         let names: Vec<String> = check.neither.iter().map(|fact| fact.what.to_string()).collect();
         screen.hanging("  ", "  ", names.join(", "));
     }
@@ -265,6 +267,7 @@ mod tests {
         let busy = Some(record::check::Busy { by_others: 1.23, cpus: 2 });
         let lines = [
             check_line(&good, "node1"),
+            check_line(&Check { neither: all.clone(), ..good.clone() }, "node1"),
             check_line(&with(Outcome::Good, vec![figure(None, false), noisy()]), "node1"),
             check_line(&with(Outcome::Good, vec![figure(None, false), noisy(), noisy()]), "node1"),
             check_line(&with(Outcome::Good, vec![figure(None, false), reaches_over]), "node1"),
@@ -278,6 +281,7 @@ mod tests {
         ];
         insta::assert_snapshot!(lines.join("\n"), @r"
         OK: 31 facts match node1; speed not tested
+        OK: 31 facts match; speed not tested; baseline lacks memory devices and 3 more
         OK: 31 facts, 1 result match node1; 1 of 2 results too noisy
         OK: 31 facts, 1 result match node1; 2 of 3 results too noisy
         OK: 31 facts, 1 result match node1; 1 of 2 results too noisy
