@@ -19,6 +19,12 @@ impl Kind {
         self.0.iter().zip(&other.0).all(|(one, other)| one.is_none() || other.is_none() || one == other)
     }
 
+    /// Whether the name or the identity of the processor is known, without which a machine may be of any class.
+    pub fn knows_processor(&self) -> bool {
+        let mut all = facts().iter().filter(|fact| fact.is_of_kind()).zip(&self.0);
+        all.any(|(fact, value)| fact.from.starts_with("machine.processor.") && value.is_some())
+    }
+
     /// The number of known facts.
     pub fn count_known(&self) -> usize {
         self.0.iter().flatten().count()
@@ -47,5 +53,8 @@ mod tests {
         assert!(!kinds[0].fits(&kinds[1]));
         this.machine.processor.model_name = None;
         assert!(kind(&this).fits(&kinds[0]), "an unknown fact differs from nothing");
+        assert!(kind(&whole).knows_processor() && !kind(&this).knows_processor());
+        this.machine.processor.family = Some(6);
+        assert!(kind(&this).knows_processor());
     }
 }

@@ -80,9 +80,9 @@ impl Known {
         Some(log_speed(figure, value).exp())
     }
 
-    /// The fact value that has this number.
-    pub fn value(&self, number: u32) -> &str {
-        self.values.get(number).map_or("", String::as_str)
+    /// The fact value that has this number; `none` if the fact has no value.
+    pub fn value(&self, number: Option<u32>) -> &str {
+        number.map_or("none", |number| self.values.get(number).map_or("", String::as_str))
     }
 }
 
@@ -158,6 +158,7 @@ impl Brief {
         let slowest_cpu = rows.iter().find_map(|row| row.cpu);
         let cpus = f64::from(record.machine.counts.cpus_online.unwrap_or(1).max(1));
         let after = record.conditions.after.as_ref();
+        let throttled = record.conditions.before.throttled.zip(after.and_then(|after| after.throttled));
         let host = record.machine.hostname.clone().filter(|name| !matches!(name.as_str(), "" | "(none)"));
         let stem = || called.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let kind = Kind::from_facts(&values);
@@ -193,12 +194,7 @@ impl Brief {
             slowest_cpu,
             others: diagnose::used_by_others(record).map(|used| used / cpus),
             steal: after.and_then(|after| after.steal_share),
-            throttled: record
-                .conditions
-                .before
-                .throttled
-                .zip(after.and_then(|after| after.throttled))
-                .map(|(before, after)| after.saturating_sub(before)),
+            throttled: throttled.map(|(before, after)| after.saturating_sub(before)),
             path,
             called,
         }

@@ -69,11 +69,9 @@ fn by_fact(group: &Group) -> Option<Camps> {
         }
     }
     let tests = partitions.len() * group.columns.len();
-    let judged = partitions.into_iter().filter_map(|(camps, facts)| {
-        let (gain, figure) = gain(group, &camps, tests)?;
-        Some((gain, figure, camps, facts))
-    });
-    let (_, figure, camps, by) = judged.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let judged = partitions.into_iter();
+    let judged = judged.filter_map(|(camps, by)| Some((gain(group, &camps, tests)?, camps, by)));
+    let ((_, figure), camps, by) = judged.max_by(|a, b| a.0.0.total_cmp(&b.0.0))?;
     let number = camps.iter().copied().max()? + 1;
     let parts = (0..number).map(|camp| (0..camps.len()).filter(|at| camps[*at] == camp).collect::<Vec<_>>());
     Some(with_speeds(group, figure, parts.collect(), |first| {
@@ -156,10 +154,9 @@ fn by_gap(group: &Group) -> Option<Camps> {
     let families = judge_families(group);
     let found = families.iter().filter_map(|family| {
         let whole = &family.whole.as_ref().or(family.columns.first())?.column;
-        let (gap, middle) = find_gap(whole)?;
-        Some((gap, middle, whole, family))
+        Some((find_gap(whole)?, whole, family))
     });
-    let (_, middle, whole, family) = found.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let ((_, middle), whole, family) = found.max_by(|a, b| a.0.0.total_cmp(&b.0.0))?;
     // The result in which the machines differ least, apart from the gap, shows the gap best.
     let shown = family.columns.iter().min_by(|a, b| a.scale.total_cmp(&b.scale))?.column.figure?;
     let by_whole = |slow: bool| {

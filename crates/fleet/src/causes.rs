@@ -75,6 +75,10 @@ pub(crate) const ONLY_HERE: Template =
 pub(crate) const BY_NONE: Template =
     Template::new("fleet-cause-none", "inventory and settings match the class");
 
+/// No visible cause, but the record lacks facts that other machines of the class have.
+const UNKNOWN: Template =
+    Template::new("fleet-cause-unknown", "not recorded: {facts}; all else matches the class");
+
 /// Causes that take CPU time: other processes, and other guests.
 const BY_OTHERS: Template = Template::new(
     "fleet-cause-others",
@@ -145,7 +149,12 @@ pub(crate) fn find_causes(case: &Case) -> Vec<FleetCause> {
     let mut causes: Vec<FleetCause> = found.into_iter().map(|(_, cause)| cause).collect();
     case.add_only_here(machine, &mut causes);
     if causes.is_empty() {
-        causes.push(FleetCause { code: BY_NONE.code.to_owned(), says: text!(BY_NONE) });
+        let is_known = |at: usize| case.sound().any(|member| member.fact(at).is_some());
+        let lacks = |at: usize, fact: &Fact| !fact.is_limit() && machine.fact(at).is_none() && is_known(at);
+        let unknown = facts().iter().enumerate().filter(|(at, fact)| lacks(*at, fact));
+        let unknown: Vec<Text> = unknown.map(|(_, fact)| fact.what.clone()).collect();
+        let says = if unknown.is_empty() { text!(BY_NONE) } else { text!(UNKNOWN, facts = unknown) };
+        causes.push(FleetCause { code: BY_NONE.code.to_owned(), says });
     }
     causes
 }
@@ -181,15 +190,11 @@ impl Case<'_> {
             let alone = own != usual && others.all(|value| value == usual);
             let is_known = own.is_some() && usual.is_some() || fact.is_limit();
             if alone && is_known && causes.iter().all(|cause| cause.code != code) {
-                let (value, usual) = (self.shown(own), self.shown(usual));
+                let (value, usual) = (self.group.known.value(own), self.group.known.value(usual));
                 let says = text!(ONLY_HERE, what = fact.what.clone(), value, usual);
                 causes.push(FleetCause { code: code.to_owned(), says });
             }
         }
-    }
-
-    fn shown(&self, value: Option<u32>) -> String {
-        value.map_or("none".to_owned(), |value| self.group.known.value(value).to_owned())
     }
 
     /// If a fact of the machine differs from most of its class, returns the difference and the rarity of the value.
@@ -213,8 +218,8 @@ impl Case<'_> {
         let says = text!(
             "{what}: {value} ({share} of the others: {usual})",
             what = fact.what.clone(),
-            value = self.shown(own),
-            usual = self.shown(*usual),
+            value = self.group.known.value(own),
+            usual = self.group.known.value(*usual),
             share = Value::Share(*count as f64 / all as f64)
         );
         Some((says, 1.0 - alike))

@@ -40,10 +40,8 @@ fn explain_one(slow: &mut Slow, medoid: &str, base: &Record, this: &Record, tool
     if let Some((cause, missing)) = first.zip(name_missing(base, this)) {
         cause.says = missing;
     }
-    let sides = [
-        Side { name: medoid, source: "", record: base },
-        Side { name: &slow.machine, source: "", record: this },
-    ];
+    let side = |name, record| Side { name, source: "", record };
+    let sides = [side(medoid, base), side(&slow.machine, this)];
     let comparison = compare(&sides, 0, tool.clone(), Extent::Summary);
     let slower: Vec<_> = comparison.explanations.iter().filter(|of| of.speed < 1.0).collect();
     slow.explained = slower.iter().take(SENTENCES).map(|explanation| explanation.says.clone()).collect();

@@ -83,10 +83,8 @@ impl<'a> Group<'a> {
 
     /// A group of only some of the machines.
     pub(crate) fn part(&self, members: &[usize]) -> Self {
-        let columns = self
-            .columns
-            .iter()
-            .map(|column| Column { cells: members.iter().map(|at| column.cell(*at)).collect(), ..*column });
+        let cells = |column: &Column| members.iter().map(|at| column.cell(*at)).collect();
+        let columns = self.columns.iter().map(|column| Column { cells: cells(column), ..*column });
         Self {
             known: self.known,
             members: members.iter().filter_map(|at| self.members.get(*at).copied()).collect(),

@@ -89,6 +89,10 @@ pub fn newest_of_each(briefs: &mut [Brief], remarks: &mut Vec<Remark>, aliases: 
         }
     }
     if let Some(newest) = collections.first() {
+        for brief in newest.iter().map(|at| &briefs[*at]).filter(|brief| !brief.kind.knows_processor()) {
+            let what = text!("fleet-unclassed", "in no class, because the processor is unknown");
+            remark(remarks, what, true, Some(brief.machine.clone()));
+        }
         note_clocks(briefs, newest, remarks);
         note_redacted(briefs, newest, remarks);
         note_disturbed(briefs, newest, remarks);

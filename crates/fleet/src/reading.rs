@@ -56,14 +56,10 @@ pub fn read(paths: &[PathBuf], threads: usize, names: &Names) -> Collection {
         match result {
             Err(why) => remark(&mut remarks, why, true, file()),
             Ok(brief) => {
-                if brief.older {
-                    let what = text!("fleet-older", "written by another version of linespeed");
-                    remark(&mut remarks, what, false, file());
-                }
-                if !brief.complete {
-                    let what = text!("fleet-broken-off", "the run ended early; its results are used");
-                    remark(&mut remarks, what, false, file());
-                }
+                let older = text!("fleet-older", "written by another version of linespeed");
+                let early = text!("fleet-broken-off", "the run ended early; its results are used");
+                let notes = [brief.older.then_some(older), (!brief.complete).then_some(early)];
+                notes.into_iter().flatten().for_each(|what| remark(&mut remarks, what, false, file()));
                 briefs.push(*brief);
             }
         }

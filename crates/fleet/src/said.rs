@@ -85,21 +85,21 @@ pub fn judge_fleet(input: &Input, tool: Tool, mut reading: Reading) -> Fleet {
     Fleet { fleet: FLEET_VERSION, tool, reading, classes, slow, instead, confirm }
 }
 
-/// Commands to suggest if there are too few machines. They use the records of the largest class or, if no class has several machines, all
-/// records.
+/// Commands to suggest if there are too few machines. They use the records of the largest class or, if no class has several machines or if
+/// it is only one of several groups of similar machines, one record of each class.
 fn suggest(judgements: &[Judgement]) -> Vec<String> {
-    let largest = judgements.first().filter(|judgement| judgement.group.members.len() > 1);
-    let members = judgements.iter().flat_map(|judgement| &judgement.group.members);
-    let members: Vec<&Brief> = match largest {
+    let is_whole = |one: &&Judgement| one.group.members.len() > 1 && one.division.is_none();
+    let members: Vec<&Brief> = match judgements.first().filter(is_whole) {
         Some(largest) => largest.group.members.clone(),
-        None => members.copied().collect(),
+        None => judgements.iter().filter_map(|one| one.group.members.first().copied()).collect(),
     };
     hold_against_each_other(&members.iter().map(|member| member.called.as_path()).collect::<Vec<_>>())
 }
 
 /// Compares these records with each other, class by class.
 fn judge_machines<'a>(input: &Input<'a>, records: &[usize]) -> Vec<Judgement<'a>> {
-    let briefs: Vec<&Brief> = records.iter().filter_map(|at| input.briefs.get(*at)).collect();
+    let briefs = records.iter().filter_map(|at| input.briefs.get(*at));
+    let briefs: Vec<&Brief> = briefs.filter(|brief| brief.kind.knows_processor()).collect();
     let mut judgements: Vec<Judgement> = Vec::new();
     for members in by_kind(&briefs) {
         for (mut group, division) in find_camps(Group::new(input.known, members)) {
@@ -158,7 +158,7 @@ fn by_kind<'a>(briefs: &[&'a Brief]) -> Vec<Vec<&'a Brief>> {
 impl Judgement<'_> {
     fn value(&self, fact: usize, value: Option<u32>) -> Option<FactValue> {
         let fact = facts().get(fact)?;
-        let value = value.map_or("none", |value| self.group.known.value(value)).to_owned();
+        let value = self.group.known.value(value).to_owned();
         Some(FactValue { what: fact.what.clone(), from: fact.from.clone(), value })
     }
 
@@ -254,7 +254,6 @@ impl Judgement<'_> {
             let mut counts: Vec<(Option<u32>, u32)> = counts.into_iter().collect();
             counts.sort_by_key(|(value, count)| (std::cmp::Reverse(*count), *value));
             (counts.len() > 1).then_some(())?;
-            let shown = |value: Option<u32>| value.map_or("none", |value| self.group.known.value(value));
             let only = match counts.as_slice() {
                 [(_, others), (own, 1)] if *others as usize + 1 >= LEAST => {
                     let is_own = |member: &&&Brief| member.fact(at) == *own;
@@ -264,7 +263,7 @@ impl Judgement<'_> {
             };
             let only = only.map(|member| member.machine.clone());
             let named = counts.iter().take(MOST_VALUES);
-            let values = named.map(|(value, count)| (shown(*value).to_owned(), *count));
+            let values = named.map(|(value, count)| (self.group.known.value(*value).to_owned(), *count));
             Some(Varying { what: fact.what.clone(), from: fact.from.clone(), values: values.collect(), only })
         };
         (0..facts().len()).filter_map(vary).collect()

@@ -6,6 +6,7 @@ use fleet::{Input, Names, explain, judge_fleet, make_baseline, newest_of_each, r
 use record::fleet::{Family, Fleet, Reading};
 use record::machine::MemoryDevice;
 use record::redaction::{Aliases, Key, Kind, Pseudonyms};
+use record::text::Value;
 use record::{Record, Tool};
 
 mod made_up;
@@ -180,6 +181,60 @@ fn machines_that_differ_in_kind_are_never_held_against_each_other() {
     let fleet = said(folder.path());
     assert_eq!(fleet.classes.iter().map(|class| class.machines).collect::<Vec<_>>(), [6, 6]);
     assert!(fleet.slow.is_empty(), "{:?}", fleet.slow);
+}
+
+#[test]
+fn a_machine_of_an_unknown_processor_is_in_no_class() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..12 {
+        let mut record = machine(number, if number == 5 { ("memory.bandwidth", 0.5) } else { ("", 1.0) });
+        if number == 5 {
+            record.machine.processor = Default::default();
+        }
+        write(folder.path(), &format!("{number}.json"), &record);
+    }
+    let fleet = said(folder.path());
+    assert_eq!(fleet.classes.iter().map(|class| class.machines).collect::<Vec<_>>(), [11]);
+    assert!(fleet.slow.is_empty(), "{:?}", fleet.slow);
+    assert_eq!((fleet.reading.machines, remarks(&fleet)), (12, vec![("fleet-unclassed", 1, true)]));
+    assert_eq!(fleet.reading.remarks[0].examples, ["node05"]);
+}
+
+#[test]
+fn facts_that_only_a_slow_machine_lacks_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..12 {
+        let mut record = machine(number, if number == 5 { ("memory.bandwidth", 0.5) } else { ("", 1.0) });
+        let known = number != 5;
+        record.machine.kernel.release = known.then(|| "6.1".to_owned());
+        record.machine.processor.microcode = known.then(|| "0x1".to_owned());
+        write(folder.path(), &format!("{number}.json"), &record);
+    }
+    let fleet = said(folder.path());
+    let [slow] = fleet.slow.as_slice() else { panic!("{:?}", fleet.slow) };
+    let cause = slow.causes.iter().find(|cause| cause.code == "fleet-cause-none").unwrap();
+    let Some(Value::List(unknown)) = cause.says.value("facts") else { panic!("{cause:?}") };
+    let codes: Vec<_> = unknown.iter().filter_map(|fact| fact.code()).collect();
+    assert_eq!(codes, ["comparison-fact-microcode", "comparison-fact-kernel"]);
+}
+
+#[test]
+fn of_two_small_groups_one_machine_each_is_to_be_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..8 {
+        let older = number < 4;
+        let mut record = machine(number, if older { ("memory.bandwidth", 0.6) } else { ("", 1.0) });
+        record.machine.kernel.release = Some(if older { "5.4" } else { "6.1" }.to_owned());
+        write(folder.path(), &format!("{number}.json"), &record);
+    }
+    let fleet = said(folder.path());
+    assert_eq!(fleet.classes.iter().filter(|class| class.camp.is_some()).count(), 2, "{:?}", fleet.classes);
+    let files: Vec<&str> = fleet.instead[0].split(' ').skip(2).collect();
+    assert_eq!(files.len(), 2, "{:?}", fleet.instead);
+    assert!(
+        files.iter().any(|file| file.ends_with("0.json"))
+            && files.iter().any(|file| file.ends_with("4.json"))
+    );
 }
 
 #[test]
