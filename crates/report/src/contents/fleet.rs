@@ -1,8 +1,8 @@
 //! The contents of a fleet report: slow machines and their causes, classes, and machines that could not be compared.
 
 use record::Text;
-use record::fleet::{Class, Fleet, Remark, Slow, SlowFigure};
-use record::phrase::{agree, count_noun, join_list};
+use record::fleet::{Camp, Class, Fleet, Remark, Slow, SlowFigure};
+use record::phrase::{agree, count_noun, join_list, join_most};
 use record::units::{figure, percent, significant};
 
 use super::block::{Block, Item, Part};
@@ -12,21 +12,23 @@ use crate::table::Table;
 pub(crate) fn title(fleet: &Fleet) -> String {
     let judged: u32 = fleet.classes.iter().filter(|class| class.judged).map(|class| class.machines).sum();
     let machines = count_noun(fleet.reading.machines, "machine");
-    match (fleet.slow.len(), judged) {
-        (_, 0) if fleet.reading.machines == 0 => "no records of machines".to_owned(),
-        (_, 0) if fleet.classes.iter().any(|class| class.machines >= 5) => {
+    let mut camps = fleet.classes.iter().filter(|class| class.camp.as_ref().is_some_and(|of| of.speed < 1.0));
+    let slow_group =
+        camps.find_map(describe_camp).map(|camp| format!(", but there is a slow group of {camp}"));
+    let slow = match fleet.slow.len() {
+        0 => "none is slow".to_owned(),
+        slow => format!("{slow} {} slow", agree(slow, "is", "are")),
+    };
+    let said = match (judged, fleet.reading.machines) {
+        (0, 0) => "no records of machines".to_owned(),
+        (0, _) if fleet.classes.iter().any(|class| class.machines >= 5) => {
             format!("{machines}: too few to judge (no result is available from five similar machines)")
         }
-        (_, 0) if fleet.reading.machines == 1 => "1 machine: nothing to compare it with".to_owned(),
-        (_, 0) => format!("{machines}: too few to judge (fewer than five of any kind)"),
-        (0, _) => format!("{machines}, {judged} compared with their peers: none is slow"),
-        (slow, _) => {
-            format!(
-                "{machines}, {judged} compared with their peers: {slow} {} slow",
-                agree(slow, "is", "are")
-            )
-        }
-    }
+        (0, 1) => "1 machine: nothing to compare it with".to_owned(),
+        (0, _) => format!("{machines}: too few to judge (fewer than five in any class)"),
+        _ => format!("{machines}, {judged} compared with their peers: {slow}"),
+    };
+    said + &slow_group.unwrap_or_default()
 }
 
 /// A machine's slow result: `memory bandwidth 25 % slower than the class median (triad, all CPUs: 151 GB/s, median 201 GB/s)`.
@@ -43,17 +45,16 @@ fn describe_figure(slow: &SlowFigure) -> String {
 /// Further slow results, and slow results that the machine's clock explains.
 fn describe_rest(slow: &Slow) -> Option<String> {
     let rest = slow.figures.get(1..).unwrap_or_default();
-    let list = |follows: bool| {
+    let name =
+        |of: &SlowFigure| format!("{} {} slower", of.family.word(), percent((1.0 - of.speed).max(0.0)));
+    let list = |(head, follows): (&str, bool)| {
         let of = rest.iter().filter(|figure| figure.follows_clock == follows);
-        of.map(|figure| format!("{} {} slower", figure.family.word(), percent((1.0 - figure.speed).max(0.0))))
-            .collect::<Vec<_>>()
-            .join(", ")
+        let of: Vec<String> = of.map(name).collect();
+        (!of.is_empty()).then(|| head.to_owned() + &of.join(", "))
     };
-    let (own, following) = (list(false), list(true));
-    let following = (!following.is_empty()).then(|| format!("explained by the machine's clock: {following}"));
-    let parts = [(!own.is_empty()).then(|| format!("also {own}")), following];
-    let said = parts.into_iter().flatten().collect::<Vec<_>>().join("; ");
-    (!said.is_empty()).then_some(said)
+    let lists = [("also ", false), ("explained by the machine's clock: ", true)];
+    let said: Vec<String> = lists.into_iter().filter_map(list).collect();
+    (!said.is_empty()).then(|| said.join("; "))
 }
 
 /// A slow machine: its slow results, the most likely cause, whether it was slow before, and further details.
@@ -92,22 +93,21 @@ pub(crate) fn blocks(of: &Fleet, classes: usize) -> [Block; 5] {
 /// The description of a class; if the class is one of several groups, also what distinguishes it.
 pub(crate) fn name_class(class: &Class) -> String {
     let Some(camp) = &class.camp else { return class.name.clone() };
-    let by: Vec<String> =
-        camp.by.iter().take(2).map(|fact| format!("{} {}", fact.what, fact.value)).collect();
-    let more = camp.by.len().saturating_sub(by.len());
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    match by.is_empty() {
-        true => format!("{} · group not explained by any setting", class.name),
-        false => format!("{} · {}{more}", class.name, by.join(", ")),
-    }
+    let by = name_facts(camp, 2).unwrap_or_else(|| "group not explained by any setting".to_owned());
+    format!("{} · {by}", class.name)
+}
+
+/// The first few facts that distinguish a group from others; `None` if there are none.
+fn name_facts(camp: &Camp, most: usize) -> Option<String> {
+    let by: Vec<String> = camp.by.iter().map(|fact| format!("{} {}", fact.what, fact.value)).collect();
+    (!by.is_empty()).then(|| join_most(&by, most))
 }
 
 /// How a group of machines differs from the fastest group; `None` if there is only one group.
 pub(crate) fn describe_camp(class: &Class) -> Option<String> {
     let camp = class.camp.as_ref()?;
     let machines = count_noun(class.machines, "machine");
-    let by: Vec<String> = camp.by.iter().map(|fact| format!("{} {}", fact.what, fact.value)).collect();
-    let by = if by.is_empty() { "no setting in the records explains it".to_owned() } else { by.join(", ") };
+    let by = name_facts(camp, camp.by.len()).unwrap_or("no setting in the records explains it".to_owned());
     let what = &camp.what;
     Some(match camp.speed < 1.0 {
         true => format!("{machines}, {}× the fastest group's speed ({what}): {by}", significant(camp.speed)),
@@ -135,11 +135,10 @@ fn table(fleet: &Fleet, most: usize) -> Table {
 
 /// The files with the same remark.
 pub(crate) fn describe_files(remark: &Remark) -> String {
-    let files = match remark.count.saturating_sub(remark.examples.len() as u64) {
-        _ if remark.examples.is_empty() => String::new(),
-        0 => format!(" ({})", join_list(&remark.examples)),
-        more => format!(" ({} and {more} more)", remark.examples.join(", ")),
-    };
+    let more = remark.count.saturating_sub(remark.examples.len() as u64);
+    let more = (more > 0).then(|| format!("{more} more"));
+    let files: Vec<String> = remark.examples.iter().cloned().chain(more).collect();
+    let files = if remark.examples.is_empty() { String::new() } else { format!(" ({})", join_list(&files)) };
     let out = if remark.left_out { " skipped" } else { "" };
     format!("{}{out}: {}{files}", count_noun(remark.count, "file"), remark.what)
 }
