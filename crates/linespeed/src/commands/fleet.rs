@@ -52,6 +52,9 @@ pub fn run(options: &Options, asked: &Fleet) -> Result<u8, Failure> {
     redaction::end_names(options, &names);
     let kept = asked.baseline.as_ref().map_or(Ok(()), |path| {
         let baseline = fleet::make_baseline(&said, super::now(), record);
+        if baseline.classes.is_empty() {
+            return Err(Failure::cannot("no baseline written, because no class has at least five machines"));
+        }
         files::write(path, &as_json(record::json::write_text(&baseline))?)
     });
     let forms = View::new(|screen| terminal::fleet(screen, &said, options.out.all))

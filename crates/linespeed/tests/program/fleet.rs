@@ -105,6 +105,11 @@ fn a_baseline_of_another_class_says_which_facts_differ() {
 fn one_machine_and_machines_that_are_all_different_are_held_against_nothing() {
     let one = folder();
     write(one.path(), "a.json", &machine(0, 1.0));
+    let baseline = one.path().join("base.line");
+    let words = ["fleet", one.path().to_str().unwrap(), "--baseline", baseline.to_str().unwrap()];
+    let refused = ran(words);
+    assert!(refused.code == Some(3) && refused.stderr.contains("no baseline written"), "{refused:?}");
+    assert!(!baseline.exists());
     let said = json(one.path());
     assert_eq!((&said["classes"][0]["judged"], said["slow"].as_array().unwrap().len()), (&false.into(), 0));
     assert!(
