@@ -52,10 +52,8 @@ fn check(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
     let found = machine::inspect(&root);
     let mut record = super::record_of(&found);
     record.diagnosis.shape = super::inspect::last_shape(&record.machine, asked.root.as_deref());
-    let Some((mut check, class)) = diagnose::check_nearest(&record, &classes) else {
-        let words = "contains no machine class: fleet --baseline writes classes of at least five machines";
-        return Err(Failure::Cannot(format!("{name} {words}")));
-    };
+    let nearest = diagnose::check_nearest(&record, &classes);
+    let (mut check, class) = nearest.ok_or_else(|| no_class(&name))?;
     if (asked.probe || asked.screen) && check.outcome != Outcome::OtherClass {
         let interrupted = measure(options, asked, &found, &mut record, stop)?;
         if let Some(signal) = interrupted {
@@ -78,9 +76,7 @@ fn passport(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
     if let Some(signal) = measure(options, asked, &found, &mut record, signals::install())? {
         return Ok(signal_code(signal));
     }
-    let Some(passport) = diagnose::nearest_passport(&record, &classes) else {
-        return Err(Failure::Cannot(format!("{name} contains no machine class")));
-    };
+    let passport = diagnose::nearest_passport(&record, &classes).ok_or_else(|| no_class(&name))?;
     let line = terminal::passport_line(&passport, &name);
     let value = json!({"baseline": name, "line": line, "result": passport});
     hand_out(options, &View::new(|screen| screen.uncut(&line)).with_value(value))?;
@@ -91,14 +87,19 @@ fn passport(options: &Options, asked: &options::Check) -> Result<u8, Failure> {
     })
 }
 
-/// The baseline and its name. A record is treated as a class of one machine.
+fn no_class(baseline: &str) -> Failure {
+    let words = "contains no machine class: fleet --baseline writes classes of at least five machines";
+    Failure::Cannot(format!("{baseline} {words}"))
+}
+
+/// The baseline and its name. A record is treated as a class of one machine. A baseline without classes is refused before anything is measured.
 fn baselines(options: &Options, asked: &options::Check) -> Result<(Vec<ClassBaseline>, String), Failure> {
     if let Some(argument) = &asked.baseline {
         let path = sources::locate(argument);
         let name = path.file_name().map_or(argument.clone(), |name| name.to_string_lossy().into_owned());
         let failed = |error: record::ReadError| Failure::Input { path: path.clone(), why: error.to_string() };
-        if let Some(baseline) = Baseline::read(&path).map_err(failed)? {
-            return Ok((baseline.classes, name));
+        if let Some(Baseline { classes, .. }) = Baseline::read(&path).map_err(failed)? {
+            return if classes.is_empty() { Err(no_class(&name)) } else { Ok((classes, name)) };
         }
     }
     let source = sources::read(asked.baseline.as_deref().unwrap_or(record::source::HERE))?;

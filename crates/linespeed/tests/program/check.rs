@@ -105,6 +105,7 @@ fn of_a_fleets_baseline_the_class_is_taken_that_the_machine_is_of() {
     );
     let empty = write_fleet("empty.json", &[]);
     ran(["check", "--root", &tree, "--baseline", &empty]).fails(3, &["empty.json"]);
+    ran(["check", "--class", "--baseline", &empty]).fails(3, &["empty.json"]);
 }
 
 #[test]
