@@ -14,8 +14,8 @@ use crate::cpu_accounting::disturbance;
 /// The variation of the clock within one processor model, between boots and between individual processors.
 const CLOCKS_ALIKE: f64 = 0.02;
 
-/// Whether results of two machines are comparable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// Whether results of two machines are comparable, the best outcome first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Comparable {
     /// Comparable without conversion.
@@ -37,7 +37,7 @@ pub struct Passport {
     /// This machine's clock divided by the baseline's clock. To convert a time measured on this machine to a time on the baseline, multiply
     /// it by this ratio.
     pub clock_ratio: Option<f64>,
-    /// The 95 % CI of the ratio.
+    /// The 95 % CI of the ratio; absent if it is unknown.
     pub interval: Option<(f64, f64)>,
     /// The reasons why the results are not comparable.
     pub reasons: Vec<Text>,
@@ -61,10 +61,7 @@ pub fn passport(here: &Record, baseline: &Record) -> Passport {
     let outcome = match clocks {
         None => Comparable::No,
         // The tolerance equals the clock difference that two machines of one model may have.
-        Some((ratio, (low, high)))
-            if (ratio - 1.0).abs() <= CLOCKS_ALIKE
-                || low <= 1.0 && 1.0 <= high && high - low <= 2.0 * CLOCKS_ALIKE =>
-        {
+        Some((ratio, interval)) if (ratio - 1.0).abs() <= CLOCKS_ALIKE || includes_one(interval) => {
             Comparable::Comparable
         }
         Some(_) => Comparable::Convertible,
@@ -73,7 +70,7 @@ pub fn passport(here: &Record, baseline: &Record) -> Passport {
         outcome,
         design,
         clock_ratio: clocks.map(|(ratio, _)| ratio),
-        interval: clocks.map(|(_, interval)| interval),
+        interval: clocks.and_then(|(_, interval)| interval),
         reasons,
     }
 }
@@ -81,7 +78,7 @@ pub fn passport(here: &Record, baseline: &Record) -> Passport {
 /// The passport relative to the most similar of several baselines; `None` if there are no baselines.
 pub fn nearest_passport(here: &Record, classes: &[ClassBaseline]) -> Option<Passport> {
     let all = classes.iter().map(|class| passport(here, &class.record));
-    all.min_by_key(|passport| (passport.outcome == Comparable::No, passport.reasons.len()))
+    all.min_by_key(|passport| (passport.outcome, passport.reasons.len()))
 }
 
 /// The design that both machines share, or the reason why there is none.
@@ -123,10 +120,15 @@ fn shapes(here: &Record, baseline: &Record) -> Vec<Text> {
     differ
 }
 
-/// A ratio and its interval.
-type Ratio = (f64, (f64, f64));
+/// A ratio and its interval, if the interval is known.
+type Ratio = (f64, Option<(f64, f64)>);
 
-/// This machine's clock divided by the baseline's clock. The ratios with one core busy and with all cores busy must agree.
+fn includes_one(interval: Option<(f64, f64)>) -> bool {
+    interval.is_some_and(|(low, high)| low <= 1.0 && 1.0 <= high)
+}
+
+/// This machine's clock divided by the baseline's clock. The ratios with one core busy and with all cores busy must agree, and a wide interval
+/// that includes 1 decides nothing.
 fn clock_ratio(here: &Record, baseline: &Record) -> Result<Ratio, Text> {
     let clocks = |record: &Record| Record {
         measurements: record.measurements_of(metrics::CORE_CLOCK).cloned().collect(),
@@ -145,8 +147,7 @@ fn clock_ratio(here: &Record, baseline: &Record) -> Result<Ratio, Text> {
         })?;
         let [baseline, Cell { ratio, interval, doubt: own, .. }] = row.cells.as_slice() else { return None };
         doubt = doubt.take().or_else(|| own.clone()).or_else(|| baseline.doubt.clone());
-        let ratio = (*ratio)?;
-        Some((ratio, interval.unwrap_or((ratio, ratio))))
+        Some(((*ratio)?, *interval))
     };
     let (one, all) = (ratio_of("one"), ratio_of("all"));
     if let Some(doubt) = doubt {
@@ -165,7 +166,13 @@ fn clock_ratio(here: &Record, baseline: &Record) -> Result<Ratio, Text> {
             ))
         }
         // CI programs usually use all cores of a small runner.
-        (_, Some(ratio)) | (Some(ratio), None) => Ok(ratio),
+        (_, Some((ratio, interval))) | (Some((ratio, interval)), None) => match interval {
+            Some((low, high)) if includes_one(interval) && high - low > 2.0 * CLOCKS_ALIKE => {
+                let [low, high] = [low, high].map(|end| format!("{end:.3}"));
+                Err(text!("passport-wide", "the clock ratio is uncertain, from {low} to {high}"))
+            }
+            _ => Ok((ratio, interval)),
+        },
         (None, None) => Err(text!(
             "passport-no-clock",
             "the baseline has no clock result; measure one with linespeed run clock"
@@ -220,6 +227,44 @@ mod tests {
         assert_eq!(found.outcome, Comparable::Convertible, "{found:?}");
         let (ratio, (low, high)) = (found.clock_ratio.unwrap(), found.interval.unwrap());
         assert!((ratio - 0.9).abs() < 0.005 && low <= ratio && ratio <= high && high < 1.0, "{found:?}");
+    }
+
+    #[test]
+    fn a_wide_interval_around_one_decides_nothing() {
+        let baseline = milan([3.25e9, 3.2e9]);
+        for ratio in [0.96, 1.0] {
+            let mut wide = milan([3.25e9 * ratio, 3.2e9 * ratio]);
+            for m in &mut wide.measurements {
+                let samples: Vec<f64> =
+                    (0..9).map(|step| m.value() * (0.76 + 0.06 * f64::from(step))).collect();
+                *m = record::Measurement::new(metrics::CORE_CLOCK, m.labels.clone(), samples);
+            }
+            let found = passport(&wide, &baseline);
+            assert_eq!((found.outcome, codes(&found)), (Comparable::No, vec!["passport-wide"]), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_single_sample_has_a_ratio_and_no_interval() {
+        let single = |clocks| {
+            let mut record = milan(clocks);
+            record.measurements.truncate(1);
+            for m in &mut record.measurements {
+                *m = record::Measurement::new(metrics::CORE_CLOCK, m.labels.clone(), vec![m.value()]);
+            }
+            record
+        };
+        let found = passport(&single([2.9e9, 2.88e9]), &single([3.25e9, 3.2e9]));
+        assert_eq!((found.outcome, found.interval), (Comparable::Convertible, None), "{found:?}");
+    }
+
+    #[test]
+    fn a_comparable_baseline_precedes_a_convertible_one() {
+        let class =
+            |record: Record| ClassBaseline { name: String::new(), machines: 5, record, figures: Vec::new() };
+        let classes = [class(milan([2.9e9, 2.88e9])), class(milan([3.25e9, 3.2e9]))];
+        let found = nearest_passport(&milan([3.25e9, 3.2e9]), &classes).map(|found| found.outcome);
+        assert_eq!(found, Some(Comparable::Comparable));
     }
 
     #[test]
