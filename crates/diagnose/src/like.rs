@@ -51,6 +51,8 @@ pub struct Row {
     pub position: Option<Position>,
     /// The publishers.
     pub sources: Vec<String>,
+    /// The tolerance of the position: a result beyond the range by at most this share of its end is normal.
+    pub tolerance: Option<f64>,
     /// Whether the result is unreliable; an unreliable result has no position.
     pub unreliable: bool,
     /// The share of the other records with a smaller result, 0 to 1.
@@ -73,12 +75,12 @@ pub(crate) fn title(what: &str) -> &'static str {
 /// A result and its interval.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
-    value: f64,
-    between: (f64, f64),
-    unit: &'static str,
-    sure: bool,
+    pub(crate) value: f64,
+    pub(crate) between: (f64, f64),
+    pub(crate) unit: &'static str,
+    pub(crate) sure: bool,
     /// How the result was measured, if this differs from the headline of the same name.
-    method: &'static str,
+    pub(crate) method: &'static str,
 }
 
 impl Seen {
@@ -243,11 +245,13 @@ pub(crate) fn judge(
         (range.low, range.high) = (range.low.min(value), range.high.max(value));
         range.sources.push((*name).to_owned());
     }
+    let judged_by = known.as_ref().or(range.as_ref());
     Row {
         what: format!("{}{}", title(what), seen.method),
         value: seen.value,
         unit: seen.unit,
-        position: known.as_ref().or(range.as_ref()).map(|range| range.position(seen.between)),
+        position: judged_by.map(|range| range.position(seen.between)),
+        tolerance: judged_by.map(Range::tolerance),
         // The latency of a cache in cycles is the same in a guest.
         of_bare_metal: range.as_ref().is_some_and(|r| guest && !r.guest && seen.unit != "cycles"),
         range: range.as_ref().map(|range| (range.low, range.high)),

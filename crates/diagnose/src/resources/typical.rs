@@ -55,13 +55,18 @@ impl Range {
         Self { low: self.low * parts, high: self.high * parts, ..self }
     }
 
-    /// The position of a result relative to the range. The true value is between `least` and `most`.
-    pub(crate) fn position(&self, (least, most): (f64, f64)) -> Position {
-        let margin = match (self.unit, self.sources.len()) {
+    /// The share of its ends by which a result may be outside this range and still be normal.
+    pub(crate) fn tolerance(&self) -> f64 {
+        match (self.unit, self.sources.len()) {
             ("Hz", _) => CLOCK_MARGIN,
             (_, 1) => MARGINS.1,
             _ => MARGINS.0,
-        };
+        }
+    }
+
+    /// The position of a result relative to the range. The true value is between `least` and `most`.
+    pub(crate) fn position(&self, (least, most): (f64, f64)) -> Position {
+        let margin = self.tolerance();
         match (most < self.low * (1.0 - margin), least > self.high * (1.0 + margin)) {
             (true, _) => Position::Low,
             (_, true) => Position::High,

@@ -25,13 +25,18 @@ const ROWS: [Field<Row>; 5] = [
 const AMONG: Field<Row> =
     ("#percentile", |row| row.percentile.map_or("-".to_owned(), |share| format!("{:.0}", share * 100.0)));
 
-/// A result's position among published results.
+/// A result's position among published results. A normal result outside the printed range shows the tolerance.
 fn stands(row: &Row) -> String {
+    let is_outside = row.range.is_some_and(|(low, high)| !(low..=high).contains(&row.value));
+    let tolerance = row.tolerance.filter(|_| is_outside && row.position == Some(Position::Normal));
+    let within = tolerance.map(|share| format!(" with {:.0} % tolerance", share * 100.0)).unwrap_or_default();
     match row.position {
         None if row.unreliable => "unreliable".to_owned(),
         Some(Position::UnknownMachine) | None => "nothing published".to_owned(),
-        Some(position) if row.of_bare_metal => format!("{}, from bare metal", position_word(position)),
-        Some(position) => position_word(position).to_owned(),
+        Some(position) if row.of_bare_metal => {
+            format!("{}{within}, from bare metal", position_word(position))
+        }
+        Some(position) => format!("{}{within}", position_word(position)),
     }
 }
 
@@ -98,9 +103,9 @@ pub fn like(screen: &mut Screen, like: &Like) {
 /// The result of a class check in one line.
 pub fn passport_line(passport: &Passport, baseline: &str) -> String {
     let of = passport.design.as_ref().map(|design| format!("{design}, ")).unwrap_or_default();
-    let (low, high) = passport.interval.unwrap_or_default();
+    let interval = passport.interval.map(|(low, high)| format!(" [{low:.3}, {high:.3}]")).unwrap_or_default();
     let ratio = passport.clock_ratio.unwrap_or_default();
-    let clock = format!("clock ratio to {baseline} {ratio:.3} [{low:.3}, {high:.3}]");
+    let clock = format!("clock ratio to {baseline} {ratio:.3}{interval}");
     match passport.outcome {
         Comparable::Comparable => format!("comparable: {of}{clock}"),
         Comparable::Convertible => {
@@ -110,5 +115,30 @@ pub fn passport_line(passport: &Passport, baseline: &str) -> String {
             let reasons: Vec<String> = passport.reasons.iter().map(ToString::to_string).collect();
             format!("not comparable with {baseline}: {}", reasons.join("; "))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_normal_result_outside_the_printed_range_shows_the_tolerance() {
+        let row = |value: f64, position| Row {
+            what: String::new(),
+            value,
+            unit: "ns",
+            range: Some((89.0, 89.4)),
+            of: None,
+            of_bare_metal: false,
+            position: Some(position),
+            sources: Vec::new(),
+            tolerance: Some(0.1),
+            unreliable: false,
+            percentile: None,
+        };
+        assert!(stands(&row(92.0, Position::Normal)).contains("10 %"));
+        assert_eq!(stands(&row(89.2, Position::Normal)), position_word(Position::Normal));
+        assert_eq!(stands(&row(120.0, Position::High)), position_word(Position::High));
     }
 }
