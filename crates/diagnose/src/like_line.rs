@@ -2,11 +2,11 @@
 
 use record::diagnosis::Position;
 use record::text::Value;
-use record::{Machine, Record, Text, metrics, text};
+use record::{Machine, Record, Text, text};
 use regex_lite::{Captures, Regex, RegexBuilder};
 
 use crate::cores::{self, unit_of};
-use crate::like::{LIKE, Like, Seen, judge, others};
+use crate::like::{LIKE, Like, Seen, judge, others, title};
 use crate::tables::rows;
 
 fn expression(text: &str) -> Option<Regex> {
@@ -19,19 +19,24 @@ fn pattern(name: &str) -> Option<Regex> {
     expression(row.get(1)?)
 }
 
+/// The line in the form that the other patterns expect: numbers without groups, one spelling of each unit, processors without numbers.
+fn plain(line: &str) -> String {
+    rows(LIKE, "writing").iter().fold(line.to_owned(), |line, row| match row.as_slice() {
+        [written, plain] => expression(written).map_or(line.clone(), |e| e.replace_all(&line, *plain).into()),
+        _ => line,
+    })
+}
+
 fn read(figure: &Captures) -> Option<(f64, &'static str)> {
-    let number: f64 = figure.get(1)?.as_str().replace(',', "").parse().ok()?;
-    let unit = figure.get(2)?.as_str().to_lowercase();
-    let unit = if unit.starts_with('c') { "cycles" } else { unit.trim_end_matches("ec") };
-    let (unit, factor) = unit_of(unit)?;
-    Some((number * factor, unit))
+    let (unit, factor) = unit_of(figure.get(2)?.as_str())?;
+    Some((figure.get(1)?.as_str().parse::<f64>().ok()? * factor, unit))
 }
 
 /// Compares the result in a line with its peers, or returns the reason if the line contains too little information. A bandwidth of all CPUs
-/// is assumed to be that of as many sockets as the line names, or of one socket if the line names none.
+/// is that of as many sockets as the line names; if the line names none, one socket is assumed, and the answer says so.
 pub fn like_line(line: &str, published: &[(String, Record)]) -> Result<Like, Text> {
     let line = line.trim();
-    let rest = pattern("clock-in-name").map_or(line.into(), |in_name| in_name.replace_all(line, ""));
+    let rest = plain(line);
     let figure = pattern("figure");
     let written = figure.iter().flat_map(|figure| figure.captures_iter(&rest));
     let mut figures: Vec<(f64, &str)> = written.filter_map(|one| read(&one)).collect();
@@ -42,7 +47,7 @@ pub fn like_line(line: &str, published: &[(String, Record)]) -> Result<Like, Tex
     let (value, unit) = match figures.as_slice() {
         [one] => *one,
         [] => {
-            let units = "ns, cycles, GB/s or GHz";
+            let units = "ns, cycles, GB/s or GHz; Gb/s and Gbps could be bits";
             return Err(text!("line-no-figure", "found no number with a unit ({units})"));
         }
         several => {
@@ -57,30 +62,35 @@ pub fn like_line(line: &str, published: &[(String, Record)]) -> Result<Like, Tex
              Xeon Platinum 8480+ or Graviton3 (for this machine, run linespeed reference --like .)"
         ));
     };
-    if !could_be(value, unit) {
-        let value = Value::Figure(value, unit);
-        return Err(text!("line-implausible", "{value} is impossible"));
-    }
     let matches = |words: &str| expression(words).is_some_and(|words| words.is_match(&rest));
     let kinds = rows(LIKE, "kinds");
-    let kind = kinds.iter().find(|row| row.first() == Some(&unit) && matches(row.get(2).unwrap_or(&"")));
+    let is_named = |row: &[&str]| row.iter().skip(2).all(|words| matches(words));
+    let kind = kinds.iter().find(|row| row.first() == Some(&unit) && is_named(row));
     let Some(quantity) = kind.and_then(|row| row.get(1)).filter(|quantity| **quantity != "-") else {
         return Err(text!(
             "line-no-kind",
-            "the kind of result is ambiguous; specify idle latency, remote latency, L2 or L3 latency, core to core on one socket, \
-             STREAM triad, read bandwidth of one or all cores, or boost or all-core clock"
+            "the kind of result is ambiguous or has no published range; specify idle or remote memory latency, L2 or L3 latency, \
+             core to core on one socket, STREAM triad, memory read bandwidth of one or all cores, or boost or all-core clock"
         ));
     };
-    let says = |name: &str| pattern(name).is_some_and(|words| words.is_match(line));
-    let known = [("eight-sockets", 8), ("four-sockets", 4), ("two-sockets", 2)];
-    let sockets = known.into_iter().find(|(name, _)| says(name)).map_or(1, |(_, sockets)| sockets);
+    let says = |name: &str| pattern(name).is_some_and(|words| words.is_match(&rest));
+    let known = [("one-socket", 1), ("eight-sockets", 8), ("four-sockets", 4), ("two-sockets", 2)];
+    let sockets = known.into_iter().find(|(name, _)| says(name)).map(|(_, sockets)| sockets);
+    let of_sockets = matches!(*quantity, "stream.triad" | "mem.read_peak");
+    let method = if of_sockets && sockets.is_none() { ", assuming one socket" } else { "" };
+    let sockets = sockets.unwrap_or(1);
+    if !could_be(quantity, if of_sockets { value / f64::from(sockets) } else { value }) {
+        let (value, what) = (Value::Figure(value, unit), format!("{}{method}", title(quantity)));
+        return Err(text!("line-implausible", "{value} is implausible ({what}); check the unit", what));
+    }
     let is_guest = says("virtual") || says("cloud") && !says("bare-metal");
     let mut machine = Machine::default();
     machine.processor.model_name = Some(line.to_owned());
     machine.virtualization.hypervisor = is_guest.then(|| "unknown".to_owned());
     machine.counts.packages = Some(sockets);
     let others = others(Some(core), is_guest, published);
-    let mut row = judge(&machine, Some(core), None, &others, (quantity, &Seen::exact(value, unit)));
+    let seen = Seen { method, ..Seen::exact(value, unit) };
+    let mut row = judge(&machine, Some(core), None, &others, (quantity, &seen));
     // The range of one model is named after the model, not after the whole line.
     let part = core.names.as_ref().and_then(|names| names.find(line));
     row.of = row.of.map(|of| part.filter(|_| of == line).map_or(of, |part| part.as_str().to_owned()));
@@ -90,15 +100,11 @@ pub fn like_line(line: &str, published: &[(String, Record)]) -> Result<Like, Tex
     Ok(Like { design: Some(core.name.clone()), guest: is_guest, figures: vec![row], ..Like::default() })
 }
 
-/// Whether a value with this unit is possible for the unit's metric.
-fn could_be(value: f64, unit: &str) -> bool {
-    let metric = match unit {
-        "ns" => metrics::LOAD_LATENCY,
-        "cycles" => metrics::LOAD_LATENCY_CYCLES,
-        "Hz" => metrics::CORE_CLOCK,
-        _ => metrics::MEMORY_BANDWIDTH,
-    };
-    metric.is_plausible(value)
+/// Whether a value is possible for a quantity.
+fn could_be(quantity: &str, value: f64) -> bool {
+    let row = rows(LIKE, "quantities").into_iter().find(|row| row.first() == Some(&quantity));
+    let end = |cell: usize| row.as_ref()?.get(cell)?.parse::<f64>().ok();
+    end(2).zip(end(3)).is_some_and(|(low, high)| (low..=high).contains(&value))
 }
 
 #[cfg(test)]
@@ -148,7 +154,7 @@ mod tests {
         ] {
             let like = like_line(line, &[]).unwrap_or_else(|why| panic!("{line}: {why}"));
             let row = &like.figures[0];
-            assert_eq!(row.what, title(what), "{line}: {row:?}");
+            assert!(row.what.starts_with(title(what)), "{line}: {row:?}");
             match row.range {
                 // If nothing was published, nothing is reported.
                 None => assert_eq!((what, row.position), ("l3.latency_cycles", None), "{line}"),
@@ -176,11 +182,135 @@ mod tests {
             ("EPYC 7763 at 3.2 GHz", "line-no-kind"),
             ("EPYC 7763 idle latency 0 ns", "line-implausible"),
             ("EPYC 7763 idle latency 1420000 us", "line-implausible"),
+            ("EPYC 7302 memory latency 0.5 ns", "line-implausible"),
+            ("EPYC 7302 memory latency 92 µs", "line-implausible"),
+            ("EPYC 7302 triad 7.2 TB/s", "line-implausible"),
+            ("EPYC 7302 L3 latency 5000 cycles", "line-implausible"),
+            ("EPYC 7763 triad 125.000 MB/s", "line-implausible"),
+            ("EPYC 9554 STREAM triad 720 Gb/s", "line-no-figure"),
+            ("EPYC 9554 STREAM triad 720 Gbps", "line-no-figure"),
+            ("EPYC 9554 STREAM triad 180 Mb/s", "line-no-figure"),
+            ("EPYC 9554 STREAM triad 2 x 360 GB/s", "line-no-figure"),
+            ("EPYC 7763 memory latency < 100 ns", "line-no-figure"),
+            ("EPYC 7763 memory latency 92 ns/access", "line-no-figure"),
+            ("Geekbench single core 1450 EPYC 7302", "line-no-figure"),
+            ("7z b 32 MB dict 345 GIPS EPYC 7302", "line-no-figure"),
+            ("Xeon Gold 6148 idle latency 80 ns 140 ns", "line-several-figures"),
+            ("MLC idle latencies node 0: 81.2 139.8 ns Xeon Gold 6248", "line-several-figures"),
+            ("EPYC 7302 read all cores 140 GB/s 22 GB/s", "line-several-figures"),
+            ("MLC: 85–90 ns idle latency EPYC 7763", "line-several-figures"),
+            ("EPYC 7763 memory latency 80ns-140ns", "line-several-figures"),
+            ("EPYC 7763 memory latency 80/140 ns", "line-several-figures"),
+            ("L1/L2/L3: 5/14/70 cycles Xeon Gold 6148", "line-several-figures"),
+            ("EPYC 7763 memory latency local 80 ns, remote 140", "line-no-kind"),
+            ("EPYC 7302 sysbench memory read 5.2 GB/s", "line-no-kind"),
+            ("EPYC 7302 dd read 5.2 GB/s", "line-no-kind"),
+            ("EPYC 7302 hdparm -T cached reads 5.2 GB/s", "line-no-kind"),
+            ("EPYC 7302 ZFS reads 5.2 GB/s", "line-no-kind"),
+            ("EPYC 7302 reads 5.2 GB/s", "line-no-kind"),
+            ("EPYC 7302 L3 read bandwidth 900 GB/s", "line-no-kind"),
+            ("EPYC 7302 STREAM triad 20 GB/s with 4 threads", "line-no-kind"),
+            ("EPYC 7302 page fault latency 500 ns", "line-no-kind"),
+            ("EPYC 7302 interrupt latency 900 ns", "line-no-kind"),
+            ("EPYC 7302 kafka latency 900 ns", "line-no-kind"),
+            ("EPYC 7302 p99 memory latency 900 ns", "line-no-kind"),
+            ("EPYC 7302 latency 900 ns", "line-no-kind"),
+            ("EPYC 7302 CXL memory latency 280 ns", "line-no-kind"),
+            ("EPYC 7302 Local Socket L2->L2 HIT latency 48 ns", "line-no-kind"),
+            ("EPYC 7302 max memory clock 1.6 GHz", "line-no-kind"),
+            ("EPYC 9654 all-core boost 3.55 GHz under AVX-512", "line-no-kind"),
+            ("openssl speed aes-256-gcm 7.2 GB/s EPYC 7302 single thread", "line-no-kind"),
+            ("7-Zip compressing 120 MB/s EPYC 7302", "line-no-kind"),
             ("idle latency 142 ns, EPYC 9554 against EPYC 7763", "line-no-processor"),
             ("", "line-no-figure"),
         ] {
             let why = like_line(line, &[]).expect_err(line);
             assert_eq!(why.code(), Some(code), "{line}: {why}");
+        }
+    }
+
+    #[test]
+    fn figures_are_read_as_people_write_them() {
+        for (line, what, value) in [
+            ("EPYC 7763 2S triad 345 012.3 MB/s", "stream.triad", 345.0123e9),
+            ("STREAM Triad 351.234,5 MB/s 2x EPYC 7763", "stream.triad", 351.2345e9),
+            ("STREAM Triad 351'234 MB/s 2x EPYC 7763", "stream.triad", 351.234e9),
+            ("EPYC 9554 2S STREAM triad 720 GBps", "stream.triad", 720e9),
+            ("STREAM Triad 300 GiB/s dual-socket EPYC 7763", "stream.triad", 300.0 * 1024f64.powi(3)),
+            ("Graviton 3 triad 250 GB/s", "stream.triad", 250e9),
+            ("Ampere Altra Max M128-30 STREAM triad 170 GB/s", "stream.triad", 170e9),
+            ("Xeon Platinum 8480+ DDR5-4800 STREAM triad 260 GB/sec, 1 socket", "stream.triad", 260e9),
+            ("MLC ALL Reads: 214,345.6 MB/s, 2x Xeon Gold 6248", "mem.read_peak", 214.3456e9),
+            ("AIDA64 memory read 142 GB/s EPYC 7302", "mem.read_peak", 142e9),
+            ("EPYC 7763, single thread memory read 22 GB/s", "read.single_core", 22e9),
+            ("MLC v3.10 idle latency 95.2 ns Xeon Platinum 8480+", "dram.latency_local", 95.2),
+            ("MLC --idle_latency 112.7ns Xeon Platinum 8592+", "dram.latency_local", 112.7),
+            ("MLC idle latency local 81,2 ns Xeon Gold 6248", "dram.latency_local", 81.2),
+            ("EPYC 7763: memory latency ≈ 92.4 ns ± 3 ns", "dram.latency_local", 92.4),
+            ("EPYC 7763: memory latency (~92ns)", "dram.latency_local", 92.0),
+            ("memory latency 95 nanoseconds EPYC 7763", "dram.latency_local", 95.0),
+            ("memory latency 0,095 µs EPYC 7763", "dram.latency_local", 95.0),
+            ("Ubuntu 22.04, 95 ns memory latency, EPYC 7763", "dram.latency_local", 95.0),
+            ("EPYC 7763 node 0 92 ns memory latency", "dram.latency_local", 92.0),
+            ("DRAM latency: 92.1\u{a0}ns | EPYC 7763", "dram.latency_local", 92.1),
+            ("Graviton 3 memory latency 118 ns", "dram.latency_local", 118.0),
+            ("Apple M1 memory latency 111 ns", "dram.latency_local", 111.0),
+            ("AIDA64 memory latency 102.3 ns EPYC 7302", "dram.latency_local", 102.3),
+            ("lat_mem_rd -t 1024 512: 101.3 ns on Xeon Platinum 8269CY", "dram.latency_local", 101.3),
+            ("other socket memory latency 192 ns EPYC 7763", "dram.latency_remote", 192.0),
+            ("AIDA64 L3 latency 12,3 ns EPYC 7302", "l3.latency_ns", 12.3),
+            ("L3 latency 46 clk on EPYC 7302", "l3.latency_cycles", 46.0),
+            ("Apple M1 Max L2 latency 18 cycles", "l2.latency", 18.0),
+            ("L1 latency 4 cycles, Xeon Gold 6148", "l1d.latency", 4.0),
+            ("EPYC 9654 max boost 3,7 GHz", "clock.one_core", 3.7e9),
+            ("EPYC 9654 base clock 2400MHz", "clock.base", 2.4e9),
+            ("core-to-core same CCX 22 ns EPYC 7763", "c2c.same_ccx", 22.0),
+        ] {
+            let like = like_line(line, &[]).unwrap_or_else(|why| panic!("{line}: {why}"));
+            let row = &like.figures[0];
+            let is_read = row.what.starts_with(title(what)) && (row.value / value - 1.0).abs() < 1e-9;
+            assert!(is_read, "{line}: {row:?}");
+        }
+    }
+
+    #[test]
+    fn a_bandwidth_is_that_of_the_named_sockets() {
+        let low = |line: &str| {
+            let row =
+                like_line(line, &[]).unwrap_or_else(|why| panic!("{line}: {why}")).figures.swap_remove(0);
+            (row.range.unwrap().0, row.what)
+        };
+        let (one, named) = low("EPYC 9554, one socket, triad 350 GB/s");
+        let (assumed, unnamed) = low("EPYC 9554, triad 720 GB/s");
+        assert_eq!(assumed, one);
+        assert_ne!(named, unnamed);
+        for (words, sockets) in [
+            ("EPYC 9554 (2S)", 2),
+            ("EPYC 9554 × 2", 2),
+            ("EPYC 9554, 2-way", 2),
+            ("2 EPYC 9554", 2),
+            ("dual EPYC 9554", 2),
+            ("EPYC 9554 2P", 2),
+            ("EPYC 9554 dual", 2),
+            ("Socket(s): 2, EPYC 9554", 2),
+            ("EPYC 9554 2x64 cores", 2),
+            ("2S EPYC 9554, 64 cores per socket,", 2),
+            ("2S EPYC 9554 per-socket", 1),
+            ("2S EPYC 9554 on one socket", 1),
+            ("EPYC 9554P", 1),
+        ] {
+            let per = low(&format!("{words} triad 350 GB/s"));
+            assert_eq!(per, (one * f64::from(sockets), named.clone()), "{words}");
+        }
+        for line in ["2S EPYC 9554 triad per socket 350 GB/s", "2S EPYC 9554 triad 350 GB/s/socket"] {
+            assert_eq!(low(line), (one, named.clone()), "{line}");
+        }
+        for words in ["dual-rank DDR5", "2-way SMT", "8 x 2 GB"] {
+            assert_eq!(
+                low(&format!("EPYC 9554, {words}, triad 350 GB/s")),
+                (one, unnamed.clone()),
+                "{words}"
+            );
         }
     }
 
