@@ -127,17 +127,15 @@ fn hold(here: &Record, baseline: &Record) -> Held {
             baseline,
             follows: false,
         };
-        let limit = fact.is_limit();
         match (here_says, baseline_says) {
             // A cache level that neither machine has is not reported as unchecked.
-            (None, None) if limit || fact.from == CACHES => {}
+            (None, None) if fact.from == CACHES => {}
             // CPU placement is an observation, so only a change for the worse is reported.
             (here, _) if fact.from.starts_with(SHAPE) && here.as_deref().is_none_or(|it| it == CALM) => {}
             (None, None) => held.neither.push(off(None, None)),
             (here @ Some(_), there @ Some(_)) if here == there || alike => held.agree.push(off(here, there)),
-            (here @ Some(_), None) if limit => held.differ.push(off(here, None)),
             (here @ Some(_), None) => held.neither.push(off(here, None)),
-            (None, there) if !limit => held.not_seen.push(off(None, there)),
+            (None, there) => held.not_seen.push(off(None, there)),
             (here, there) => {
                 if fact.is_of_kind() && !held.of_kind {
                     held.of_kind = true;
@@ -254,7 +252,7 @@ mod tests {
         here.machine.limits.cpu_quota = Some(1.5);
         let check = held(&here);
         assert_eq!((check.outcome, codes(&check)), (Outcome::Setting, vec!["smt", "cpu-quota"]), "{check:?}");
-        assert_eq!(check.facts[1].baseline, None);
+        assert_eq!(check.facts[1].baseline.as_deref(), Some("none"));
     }
 
     #[test]

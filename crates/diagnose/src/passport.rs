@@ -102,15 +102,11 @@ fn designs(here: &Record, baseline: &Record) -> (Option<String>, Vec<Text>) {
 /// The differences between the machines' topologies.
 fn shapes(here: &Record, baseline: &Record) -> Vec<Text> {
     let values = facts().iter().zip(tell_facts(here)).zip(tell_facts(baseline));
-    let of_shape = values.filter(|((fact, _), _)| fact.is("shape"));
+    let of_shape = values.filter(|((fact, own), other)| fact.is("shape") && own != other);
     let mut differ = Vec::new();
     for ((fact, own), other) in of_shape {
-        // The absence of a quota is a known value. A fact that is unknown for one machine is not a difference.
-        let is_known = fact.is_limit() || fact.what.code() == Some("comparison-fact-hypervisor");
-        if own == other || !is_known && (own.is_none() || other.is_none()) {
-            continue;
-        }
-        let [own, other] = [own, other].map(|value| value.unwrap_or_else(|| "none".to_owned()));
+        // A fact that is unknown for one machine is not a difference.
+        let (Some(own), Some(other)) = (own, other) else { continue };
         differ.push(text!(
             "passport-other-shape",
             "{what}: {own} here, {other} in the baseline",

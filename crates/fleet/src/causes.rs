@@ -183,14 +183,12 @@ impl Case<'_> {
     fn add_only_here(&self, machine: &Brief, causes: &mut Vec<FleetCause>) {
         for (number, fact) in facts().iter().enumerate() {
             let code = fact.what.code().unwrap_or_default();
-            let own = machine.fact(number);
             let others = self.group.members.iter().enumerate().filter(|(at, _)| *at != self.at);
             let mut others = others.map(|(_, member)| member.fact(number));
-            let Some(usual) = others.next() else { return };
-            let alone = own != usual && others.all(|value| value == usual);
-            let is_known = own.is_some() && usual.is_some() || fact.is_limit();
-            if alone && is_known && causes.iter().all(|cause| cause.code != code) {
-                let (value, usual) = (self.group.known.value(own), self.group.known.value(usual));
+            let (Some(own), Some(Some(usual))) = (machine.fact(number), others.next()) else { continue };
+            let alone = own != usual && others.all(|value| value == Some(usual));
+            if alone && causes.iter().all(|cause| cause.code != code) {
+                let [value, usual] = [own, usual].map(|value| self.group.known.value(value).to_owned());
                 let says = text!(ONLY_HERE, what = fact.what.clone(), value, usual);
                 causes.push(FleetCause { code: code.to_owned(), says });
             }
@@ -200,14 +198,10 @@ impl Case<'_> {
     /// If a fact of the machine differs from most of its class, returns the difference and the rarity of the value.
     fn differs(&self, machine: &Brief, number: usize) -> Option<(Text, f64)> {
         let fact = facts().get(number)?;
-        let own = machine.fact(number);
-        let mut counts: BTreeMap<Option<u32>, usize> = BTreeMap::new();
-        for member in self.sound() {
-            *counts.entry(member.fact(number)).or_default() += 1;
-        }
-        if !fact.is_limit() {
-            counts.remove(&None);
-            own?;
+        let own = machine.fact(number)?;
+        let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
+        for value in self.sound().filter_map(|member| member.fact(number)) {
+            *counts.entry(value).or_default() += 1;
         }
         let all: usize = counts.values().sum();
         let (usual, count) = counts.iter().max_by_key(|(_, count)| **count)?;

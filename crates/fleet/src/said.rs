@@ -247,16 +247,15 @@ impl Judgement<'_> {
     fn varying(&self) -> Vec<Varying> {
         let vary = |at: usize| {
             let fact = facts().get(at)?;
-            let mut counts: BTreeMap<Option<u32>, u32> = BTreeMap::new();
-            let values = self.group.members.iter().map(|member| member.fact(at));
-            let known = values.filter(|value| value.is_some() || fact.is_limit());
+            let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
+            let known = self.group.members.iter().filter_map(|member| member.fact(at));
             known.for_each(|value| *counts.entry(value).or_default() += 1);
-            let mut counts: Vec<(Option<u32>, u32)> = counts.into_iter().collect();
+            let mut counts: Vec<(u32, u32)> = counts.into_iter().collect();
             counts.sort_by_key(|(value, count)| (std::cmp::Reverse(*count), *value));
             (counts.len() > 1).then_some(())?;
             let only = match counts.as_slice() {
                 [(_, others), (own, 1)] if *others as usize + 1 >= LEAST => {
-                    let is_own = |member: &&&Brief| member.fact(at) == *own;
+                    let is_own = |member: &&&Brief| member.fact(at) == Some(*own);
                     self.group.members.iter().find(is_own)
                 }
                 _ => None,

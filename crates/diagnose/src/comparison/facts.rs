@@ -1,6 +1,6 @@
 //! Facts from the inventory and conditions of records that can affect speed, and the differences between them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use record::comparison::{Difference, FactKind};
@@ -62,8 +62,10 @@ fn source(word: &'static str) -> Source {
         "devices-allow" => Of(|record| transfer_rates(record, |device| device.rated_mt_s)),
         "used-channels" => Of(|record| Some(channels(&record.machine)?.populated.to_string())),
         "options" => Of(|record| Some(record.machine.kernel.options.join(" "))),
-        "isolated" => Of(|record| cpu_list(record, &record.machine.kernel.isolated)),
-        "tickless" => Of(|record| cpu_list(record, &record.machine.kernel.nohz_full)),
+        "isolated" => Of(|record| Some(record.machine.kernel.isolated.to_string())),
+        "tickless" => Of(|record| Some(record.machine.kernel.nohz_full.to_string())),
+        "cpuset" => Of(|record| Some(record.machine.limits.cpuset.to_string())),
+        "nodes-allowed" => Of(|record| Some(record.machine.limits.memory_nodes.to_string())),
         "mitigations" => Of(mitigations),
         "idle-states" => Of(idle_states),
         "huge-pages" => Of(huge_pages),
@@ -109,11 +111,6 @@ impl Fact {
     pub fn is_of_kind(&self) -> bool {
         self.is("kind")
     }
-
-    /// Whether this fact is a limit: a machine without it does not have this limit.
-    pub fn is_limit(&self) -> bool {
-        self.is("limit")
-    }
 }
 
 /// All facts, hardware first.
@@ -135,6 +132,8 @@ pub fn facts() -> &'static [Fact] {
 /// The value of each of [`facts`] in a record; `None` if it is unknown.
 pub fn tell_facts(record: &Record) -> Vec<Option<String>> {
     let inventory = inventory(record);
+    // An imported text or a part of a machine's files may lack the limits that apply to a process.
+    let is_inspected = record.import.is_none() && record.machine.counts.cpus_allowed.is_some();
     let tell = |fact: &Fact| {
         let value = match &fact.source {
             At(show) => show_each(&look_up(&inventory, &fact.from), show),
@@ -144,7 +143,8 @@ pub fn tell_facts(record: &Record) -> Vec<Option<String>> {
             Of(make) => make(record),
             Caches(level, data) => caches(record, *level, *data),
         };
-        value.filter(|value| !value.trim().is_empty())
+        let none = || (is_inspected && fact.is("limit")).then(|| "none".to_owned());
+        value.filter(|value| !value.trim().is_empty()).or_else(none)
     };
     facts().iter().map(tell).collect()
 }
@@ -205,10 +205,8 @@ pub(crate) fn look_up<'a>(inventory: &'a Json, place: &str) -> Vec<&'a Json> {
 
 /// Formats the distinct values.
 fn show_each(values: &[&Json], show: impl Fn(&Json) -> Option<String>) -> Option<String> {
-    let mut all: Vec<String> = values.iter().filter_map(|value| show(value)).collect();
-    all.sort();
-    all.dedup();
-    (!all.is_empty()).then(|| all.join(", "))
+    let all: BTreeSet<String> = values.iter().filter_map(|value| show(value)).collect();
+    (!all.is_empty()).then(|| all.into_iter().collect::<Vec<_>>().join(", "))
 }
 
 fn plain(value: &Json) -> Option<String> {
@@ -270,15 +268,8 @@ fn devices(record: &Record) -> Option<String> {
     (count > 0).then(|| count.to_string())
 }
 
-/// CPUs, or none; an import may lack the list.
-fn cpu_list(record: &Record, list: &record::CpuList) -> Option<String> {
-    Some(if list.is_empty() && record.import.is_none() { "none".to_owned() } else { list.to_string() })
-}
-
 fn transfer_rates(record: &Record, rate: fn(&MemoryDevice) -> Option<u32>) -> Option<String> {
-    let mut all: Vec<u32> = find_running(&record.machine).filter_map(rate).filter(|rate| *rate > 0).collect();
-    all.sort_unstable();
-    all.dedup();
+    let all: BTreeSet<u32> = find_running(&record.machine).filter_map(rate).filter(|mt| *mt > 0).collect();
     let all: Vec<String> = all.iter().map(u32::to_string).collect();
     (!all.is_empty()).then(|| format!("{} MT/s", all.join(", ")))
 }
@@ -305,11 +296,9 @@ fn idle_states(record: &Record) -> Option<String> {
 }
 
 fn huge_pages(record: &Record) -> Option<String> {
-    let all = &record.conditions.before.huge_pages;
-    let reserved = all.iter().filter(|pages| pages.total > 0);
-    let each: Vec<_> =
-        reserved.map(|pages| format!("{} × {}", pages.total, bytes(pages.page_bytes))).collect();
-    (!all.is_empty()).then(|| if each.is_empty() { "none".to_owned() } else { each.join(", ") })
+    let reserved = record.conditions.before.huge_pages.iter().filter(|pages| pages.total > 0);
+    let each = reserved.map(|pages| format!("{} × {}", pages.total, bytes(pages.page_bytes)));
+    Some(each.collect::<Vec<_>>().join(", "))
 }
 
 /// The current clock, used only from other tools' output: current clocks always differ, even on one machine, and linespeed measures the
@@ -363,6 +352,56 @@ mod tests {
     #[test]
     fn what_makes_a_kind_is_among_the_facts() {
         assert_eq!(facts().iter().filter(|fact| fact.is_of_kind()).count(), 6);
+    }
+
+    #[test]
+    fn limits_that_an_inspection_does_not_show_are_none() {
+        let told = |record: &Record, code: &str| {
+            let at = facts().iter().position(|fact| fact.what.code() == Some(code)).unwrap();
+            tell_facts(record).swap_remove(at)
+        };
+        let record = crate::samples::machine(4);
+        let imported = Record { import: Some(Default::default()), ..record.clone() };
+        let mut tree = record.clone();
+        tree.machine.counts.cpus_allowed = None;
+        for code in ["cpu-quota", "memory-limit", "kernel-options", "isolated-cpus"] {
+            let code = format!("comparison-fact-{code}");
+            assert_eq!(told(&record, &code).as_deref(), Some("none"), "{code}");
+            assert_eq!([&imported, &tree].map(|record| told(record, &code)), [None, None], "{code}");
+        }
+    }
+
+    #[test]
+    fn what_holds_the_clock_and_limits_a_process_differs() {
+        let mut one = crate::samples::machine(4);
+        let limit = |watts| record::clock_holders::PowerLimit { watts, ..Default::default() };
+        let clock =
+            |bios_hz| record::conditions::ClockSetting { bios_hz: Some(bios_hz), ..Default::default() };
+        one.conditions.before.clock_holders.power_limits = vec![limit(270.0), limit(324.0)];
+        one.conditions.before.clock_holders.max_percent = Some(100);
+        one.conditions.before.clocks = vec![clock(3_000_000_000)];
+        let mut other = one.clone();
+        other.conditions.before.clock_holders.power_limits[0].watts = 150.0;
+        other.conditions.before.clock_holders.max_percent = Some(60);
+        other.conditions.before.clocks = vec![clock(2_000_000_000)];
+        (one.machine.limits.cpuset, other.machine.limits.cpuset) = ((0..4).collect(), (0..2).collect());
+        other.machine.limits.memory_bytes = Some(4 << 30);
+        other.machine.kernel.options = vec!["numa=off".to_owned()];
+        let found = find_differences(&[&one, &other]);
+        let of = |one: &Difference| {
+            (one.code.trim_start_matches("comparison-fact-").to_owned(), one.values.clone())
+        };
+        let found: BTreeMap<_, _> = found.iter().map(of).collect();
+        let both = |one: &str, other: &str| vec![Some(one.to_owned()), Some(other.to_owned())];
+        let expected = [
+            ("power-limit", both("270 W, 324 W", "150 W, 324 W")),
+            ("performance-limit", both("100 %", "60 %")),
+            ("firmware-clock-limit", both("3.00 GHz", "2.00 GHz")),
+            ("cpuset", both("0-3", "0-1")),
+            ("memory-limit", both("none", "4 GiB")),
+            ("kernel-options", both("none", "numa=off")),
+        ];
+        assert_eq!(found, expected.map(|(code, values)| (code.to_owned(), values)).into());
     }
 
     #[test]
