@@ -92,8 +92,8 @@ pub fn overhead_answer(screen: &mut Screen, record: &Record, all: bool, shown_by
 
 /// The faster record, the size of the difference, and the reasons.
 pub fn comparison_answer(screen: &mut Screen, c: &Comparison, all: bool) {
-    // For recordings, the tables are short enough to be part of the answer.
-    if is_of_watches(c) {
+    // For recordings, the tables are short enough to be part of the answer; without results, they are the answer.
+    if is_of_watches(c) || c.rows.is_empty() {
         compare::answer(screen, c);
         return compare::blocks(screen, c);
     }
