@@ -49,7 +49,8 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     notes.finish(&mut machine.notes);
 }
 
-/// Fills in the counts after the topology of the CPUs is known. `allowed` remains absent for a captured tree.
+/// Fills in the counts after the topology of the CPUs and the limits are known. `allowed` remains absent for a captured tree without the
+/// status of a process.
 pub(crate) fn count(root: &Root, machine: &mut Machine) {
     let distinct = |of: fn(&Cpu) -> Option<u32>| {
         // If the package, die, cluster or core of any CPU is unknown, the number of packages, dies, clusters or cores is also unknown.
@@ -64,7 +65,8 @@ pub(crate) fn count(root: &Root, machine: &mut Machine) {
     let clusters = distinct(|cpu| cpu.cluster);
     let cores = distinct(|cpu| cpu.core);
     let online = machine.cpus.iter().filter(|cpu| cpu.online).count();
-    let allowed = if root.is_live() { count_of(machine.allowed_cpus().len()) } else { None };
+    let is_known = root.is_live() || !machine.limits.affinity.is_empty();
+    let allowed = count_of(machine.allowed_cpus().len()).filter(|_| is_known);
     let counts = &mut machine.counts;
     (counts.packages, counts.dies, counts.clusters, counts.cores) = (packages, dies, clusters, cores);
     counts.cpus_present = count_of(machine.cpus.len());

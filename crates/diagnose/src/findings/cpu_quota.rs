@@ -1,7 +1,7 @@
 //! A cgroup quota below the number of CPUs on which the process may run.
 
-use record::units;
-use record::units::significant;
+use record::Conditions;
+use record::units::{self, significant};
 
 use super::prelude::*;
 use super::quota::{self, quota, throttled_periods};
@@ -17,7 +17,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 
 fn find_smaller_quota(case: &Case) -> Option<Finding> {
     let (quota, allowed) = quota(case)?;
-    (!quota::never_throttled(case)).then_some(())?;
+    (!quota::hardly_throttled(case)).then_some(())?;
     let loss = modelled(1.0 - quota / f64::from(allowed))?;
     let (cpus, old) = (units::cpus(allowed), significant(quota));
     let what = if quota < 1.0 && allowed > 1 {
@@ -37,6 +37,7 @@ fn find_smaller_quota(case: &Case) -> Option<Finding> {
         seen.push(cite_periods(periods));
         seen.extend(steal_time::worst(case, "os").iter().flat_map(|stolen| stolen.evidence()));
     }
+    seen.extend(throttled_before(case).map(|(_, seen)| seen));
     let as_before = [
         format!("docker update --cpus {old} CONTAINER"),
         format!("sudo systemctl set-property UNIT CPUQuota={:.0}%", quota * 100.0),
@@ -64,17 +65,18 @@ fn find_throttled(case: &Case) -> Option<Finding> {
     let of_quota = quota(case).map(|(quota, allowed)| {
         [cite_quota(quota), cite_fact(text!("{allowed} CPUs allowed"), "machine.counts.cpus_allowed")]
     });
-    let section = "cpu-quota throttled";
+    let is_old = case.record.machine.limits.cgroup_version == Some(1);
+    let section = if is_old { "cpu-quota throttled v1" } else { "cpu-quota throttled" };
     let finding = RULE.report_fact_as(section, Severity::Warning, what).cite_all([seen]);
     Some(finding.cite_all(of_quota.into_iter().flatten()).mend_as(section))
 }
 
-/// A pasted text has no run, so the periods since the cgroup was created count if at least a quarter of them were throttled, as in the usual
+/// Without a run, the periods since the cgroup was created count if at least a quarter of them were throttled, as in the usual
 /// alert of Kubernetes. A hundred periods usually take 10 s.
 fn throttled_before(case: &Case) -> Option<(Text, Evidence)> {
-    let before = &case.record.conditions.before;
+    let Conditions { before, after, .. } = &case.record.conditions;
     let (throttled, periods) = before.quota_throttled.zip(before.quota_periods)?;
-    (case.record.import.is_some() && periods >= 100 && throttled >= periods.div_ceil(4)).then_some(())?;
+    (after.is_none() && periods >= 100 && throttled >= periods.div_ceil(4)).then_some(())?;
     let what =
         text!("a quota throttled work in {throttled} of {periods} periods since the cgroup was created");
     Some((what.clone(), cite_fact(what, "conditions.before.quota_throttled")))
@@ -119,7 +121,32 @@ mod tests {
         }
         assert!(matches!(found(&record, RULE)[0].loss, record::Verdict::NotMeasurable { .. }));
         record.import = None;
-        assert_eq!(found(&record, RULE), [], "a live record has the periods of its run");
+        assert_eq!(found(&record, RULE).len(), 1, "an inspection has no run either");
+        record.conditions.after = Some(record.conditions.before.clone());
+        assert_eq!(found(&record, RULE), [], "a run has its own periods");
+    }
+
+    #[test]
+    fn a_quota_of_an_inspected_machine_counts_if_it_throttles() {
+        let mut record = machine(8);
+        record.machine.limits.cpu_quota = Some(2.0);
+        (record.conditions.after, record.conditions.before.quota_periods) = (None, Some(60_000));
+        for (throttled, evidence) in [(54_000, Some(3)), (700, Some(2)), (600, None), (0, None)] {
+            record.conditions.before.quota_throttled = Some(throttled);
+            let cited = found(&record, RULE).first().map(|finding| finding.evidence.len());
+            assert_eq!(cited, evidence, "{throttled}");
+        }
+    }
+
+    #[test]
+    fn the_commands_are_those_of_the_version_of_cgroups() {
+        let mut record = machine(4);
+        (record.conditions.before.quota_periods, record.conditions.before.quota_throttled) =
+            (Some(100), Some(80));
+        let command = |record: &record::Record| found(record, RULE)[0].remedy[0].command.clone();
+        let newer = command(&record);
+        record.machine.limits.cgroup_version = Some(1);
+        assert!(newer != command(&record) && newer.is_some());
     }
 
     #[test]

@@ -15,13 +15,15 @@ pub(super) fn throttled_periods(case: &Case) -> Option<u64> {
     after.checked_sub(conditions.before.quota_throttled?).filter(|periods| *periods > 0)
 }
 
-/// Whether the quota throttled this cgroup neither during the run nor, without a run, since the cgroup exists.
-pub(super) fn never_throttled(case: &Case) -> bool {
-    let (before, after) = (&case.record.conditions.before, case.record.conditions.after.as_ref());
-    let during = after.map(|after| {
-        after.quota_throttled.zip(before.quota_throttled).map(|(now, then)| now - then.min(now))
-    });
-    during.unwrap_or(before.quota_throttled) == Some(0)
+/// Whether the quota did not throttle this cgroup during the run or, without a run, throttled at most one period in a hundred since the
+/// cgroup was created.
+pub(super) fn hardly_throttled(case: &Case) -> bool {
+    let before = &case.record.conditions.before;
+    let Some(then) = before.quota_throttled else { return false };
+    match &case.record.conditions.after {
+        Some(after) => after.quota_throttled.is_some_and(|now| now <= then),
+        None => then <= before.quota_periods.unwrap_or(0) / 100,
+    }
 }
 
 /// If all CPUs are busy, the share of each CPU's time that the quota withholds; `None` if the quota did not throttle this cgroup during the

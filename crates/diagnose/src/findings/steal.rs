@@ -3,7 +3,7 @@
 use super::prelude::*;
 use super::steal_time;
 
-/// Steal time during the run, as accounted by the kernel.
+/// Steal time during the run or, without a run, since boot, as accounted by the kernel.
 pub(super) const RULE: Rule = Rule { name: "steal", find };
 
 /// Less steal time than this, in seconds, may be due to chance, because the kernel counts steal time in ticks of 10 ms.
@@ -12,10 +12,12 @@ const FEW_TICKS: f64 = 0.05;
 fn find(case: &Case) -> Option<Vec<Finding>> {
     let all =
         |m: &&Measurement| has_labels(m, &[(Label::State, "steal")]) && m.labels.get(Label::Cpu).is_none();
-    let mut sampled = case.figures_of(metrics::CPU_STATE).filter(all);
-    let (share, from) = match case.record.conditions.after.as_ref().and_then(|after| after.steal_share) {
-        Some(share) => (share, "conditions.after.steal_share".to_owned()),
-        None => sampled.find(|m| m.doubt.is_none()).map(|m| (m.value(), locate_figure(m)))?,
+    let sampled = case.figures_of(metrics::CPU_STATE).filter(all).find(|m| m.doubt.is_none());
+    let (before, after) = (&case.record.conditions.before, case.record.conditions.after.as_ref());
+    let (share, when, from) = match (after.and_then(|after| after.steal_share), sampled) {
+        (Some(share), _) => (share, "during the run", "conditions.after.steal_share".to_owned()),
+        (_, Some(m)) => (m.value(), "during the run", locate_figure(m)),
+        _ => (before.steal_share?, "since boot", "conditions.before.steal_share".to_owned()),
     };
     let cpus = case.record.machine.cpus.iter().filter(|cpu| cpu.online).count().max(1) as f64;
     if case.record.seconds.is_some_and(|seconds| share * seconds * cpus < FEW_TICKS) {
@@ -23,7 +25,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     }
     let loss = modelled(share)?;
     let taken = lost_share(&loss);
-    let says = text!("steal time during the run: {share} of all CPU time", share = taken.clone());
+    let says = text!("steal time {when}: {share} of all CPU time", share = taken.clone());
     // The kernel also counts time withheld by a cap as steal time.
     let cap = steal_time::cap(case);
     let what = if cap.is_some() {
@@ -93,8 +95,16 @@ mod tests {
     fn hardly_any_or_an_unfinished_run_is_silence() {
         assert_eq!(found(&record_with(Some(0.004)), RULE), []);
         assert_eq!(missing(&record_with(None), RULE), Some("steal time (/proc/stat)"));
-        let mut record = machine(1);
-        record.conditions.before.steal_share = Some(0.5);
-        assert_eq!(missing(&record, RULE), Some("the machine's state after the run"));
+    }
+
+    #[test]
+    fn without_a_run_the_time_since_boot_counts() {
+        let mut record = machine(8);
+        record.conditions.before.steal_share = Some(0.38);
+        let finding = &found(&record, RULE)[0];
+        assert_eq!(finding.what.value("taken"), Some(&Value::Share(0.38)));
+        assert_eq!(finding.evidence[0].from, "conditions.before.steal_share");
+        record.conditions.after = Some(record::Snapshot { steal_share: Some(0.0), ..Default::default() });
+        assert_eq!(found(&record, RULE), []);
     }
 }

@@ -179,6 +179,13 @@ fn the_captured_process_tells_affinity_priority_and_locked_memory() {
 }
 
 #[test]
+fn the_cpus_allowed_are_counted_where_the_process_is_known() {
+    assert_eq!(with(&[]).counts.cpus_allowed, None);
+    let status = "Name:\tx\nCpus_allowed_list:\t0-5\n";
+    assert_eq!(with(&[("proc/self/status", status)]).counts.cpus_allowed, Some(6));
+}
+
+#[test]
 fn this_process_may_run_somewhere() {
     let machine = machine::inspect(&machine::Root::live()).machine;
     crate::support::sound::check(&machine);
