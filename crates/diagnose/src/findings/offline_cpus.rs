@@ -23,6 +23,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let are_siblings = known as u32 == without;
     let siblings = if are_siblings { without } else { most.min(without) };
     let is_guest = machine.is_virtual();
+    let option = machine.kernel.options.iter().find(|option| option.starts_with("maxcpus="));
     let note = |section, what| RULE.report_fact_as(section, Severity::Note, what);
     let finding = match modelled(f64::from(without - siblings) / f64::from(present)).filter(|_| !is_guest) {
         Some(loss) => {
@@ -53,12 +54,14 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let finding = finding
         .locate_cpus(&off)
         .cite(text!("CPUs online: {online} of {present}"), "machine.counts.cpus_online and .cpus_present")
-        .cite_some(setting, "conditions.before.smt", |setting| text!("SMT control: {setting}"));
+        .cite_some(setting, "conditions.before.smt", |setting| text!("SMT control: {setting}"))
+        .cite_some(option, "machine.kernel.options", |option| text!("boot option: {option}"));
     let switch = |value| Remedy::command(write_command(value, SMT));
     let on = || switch("on").sets(KnobValue::new(KnobName::Smt, "on"));
     Some(vec![match setting {
         Some("forceoff") => finding.mend_as("offline-cpus forced"),
         Some(_) => finding.mend([on()]).undo([switch("off")]),
+        None if option.is_some() => finding.mend_as("offline-cpus option"),
         None if off.is_empty() => finding.mend_as("offline-cpus unlisted"),
         None => {
             finding.mend([write_for_cpus("1", &off, "online")]).undo([write_for_cpus("0", &off, "online")])
@@ -121,6 +124,15 @@ mod tests {
         assert_eq!(finding.place, Some("CPUs 6-7".into()));
         assert_eq!(finding.remedy, [write_for_cpus("1", &"6-7".parse().unwrap(), "online")]);
         assert_eq!(found(&record_with(1), RULE)[0].what.value("without"), Some(&1u32.into()));
+    }
+
+    #[test]
+    fn a_boot_option_that_limits_the_cpus_is_named() {
+        let mut record = record_with(2);
+        record.machine.kernel.options = vec!["quiet".to_owned(), "maxcpus=6".to_owned()];
+        let finding = &found(&record, RULE)[0];
+        assert!(finding.evidence.iter().any(|seen| seen.says.value("option") == Some(&"maxcpus=6".into())));
+        assert_eq!(crate::samples::code_of(&finding.remedy[0]), "offline-cpus-boot-option");
     }
 
     #[test]
