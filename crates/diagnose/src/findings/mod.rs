@@ -222,8 +222,8 @@ const ONE_CAUSE: [&[&str]; 2] = [
     &[stolen_by_hypervisor::RULE.name, steal::RULE.name],
 ];
 
-/// The findings of all rules, one per cause, ordered by severity, then by the weight of their losses, then by rule name. A loss of CPU time
-/// to other processes is listed first, because everything else was measured in the remaining time.
+/// The findings of all rules, one per cause, ordered by severity, then by the weight of their losses, then by rule name, the kernel's default
+/// for several nodes last. A loss of CPU time to other processes is listed first, because everything else was measured in the remaining time.
 pub(crate) fn findings(case: &Case) -> Vec<Finding> {
     let mut found: Vec<Finding> = RULES.iter().flat_map(|rule| rule.findings(case)).collect();
     for finding in &mut found {
@@ -239,12 +239,13 @@ pub(crate) fn findings(case: &Case) -> Vec<Finding> {
     let is_first = |finding: &Finding| {
         ONE_CAUSE[0].contains(&finding.rule.as_str()) && finding.severity > Severity::Note
     };
+    let is_default = |finding: &Finding| finding.rule == numa_balancing::RULE.name;
     found.sort_by(|a, b| {
         is_first(b)
             .cmp(&is_first(a))
             .then_with(|| b.severity.cmp(&a.severity))
             .then_with(|| weight_of(b).total_cmp(&weight_of(a)))
-            .then_with(|| a.rule.cmp(&b.rule))
+            .then_with(|| (is_default(a), &a.rule).cmp(&(is_default(b), &b.rule)))
     });
     found
 }

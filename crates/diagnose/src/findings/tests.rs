@@ -227,6 +227,17 @@ fn the_largest_loss_stands_first() {
 }
 
 #[test]
+fn the_kernels_default_for_several_nodes_stands_below_other_notes() {
+    let mut record = good_with_two_packages();
+    record.conditions.before.numa_balancing = Some(1);
+    record.conditions.before.smt = Some("off".to_owned());
+    record.machine.counts.cpus_present = record.machine.counts.cpus_online.map(|online| online + 1);
+    let names: Vec<String> =
+        crate::diagnose(&record).findings.into_iter().map(|finding| finding.rule).collect();
+    assert!(names.ends_with(&["offline-cpus", "numa-balancing"].map(str::to_owned)), "{names:?}");
+}
+
+#[test]
 fn what_is_serious_stands_before_any_warning() {
     let mut record = good();
     // A load of other processes whose effect was not measured, and a quota.

@@ -10,11 +10,18 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
     let conditions = &case.record.conditions;
     let Some(after) = conditions.after.as_ref().filter(|_| case.record.import.is_none()) else {
         let events = conditions.before.throttled.filter(|events| *events > 0)?;
-        let what = text!("heat has throttled the CPU clock (events since boot: {events})");
         let says = text!("thermal throttling events since boot: {events}");
+        let ms = conditions.before.clock_holders.heat_ms.unwrap_or(0) as f64;
+        let share = conditions.before.uptime_seconds.filter(|s| s * 1e3 > ms).map_or(0.0, |s| ms / 1e3 / s);
+        let [lasts, of_uptime] = [Value::Figure(ms, "ms"), Value::Share(share)];
+        let what = match share >= RESOLUTION {
+            true => text!("heat has throttled the CPU clock for {lasts} ({of_uptime} of the uptime)"),
+            false => text!("heat has throttled the CPU clock (events since boot: {events})"),
+        };
         let lasted = describe_heat(&conditions.before.clock_holders);
         let section = if lasted.is_some() { "throttled timed" } else { RULE.name };
-        let finding = RULE.report_fact_as(section, Severity::Note, what).mend_as(section);
+        let finding =
+            RULE.report_fact_as(section, severity(share).min(Severity::Warning), what).mend_as(section);
         let finding = finding.cite(says, "conditions.before.throttled");
         return Some(vec![finding.cite_some(lasted, &format!("{HOLDERS}.heat_ms"), |lasted| lasted)]);
     };
@@ -35,7 +42,7 @@ fn find(case: &Case) -> Option<Vec<Finding>> {
 mod tests {
     use super::*;
     use crate::findings::invariants::{found, missing};
-    use crate::samples::machine;
+    use crate::samples::{figure_in, machine};
 
     #[test]
     fn heat_during_the_run_is_found_and_heat_before_is_not() {
@@ -60,6 +67,20 @@ mod tests {
         timed.conditions.before.clock_holders.heat_ms = Some(2);
         let timed = &found(&timed, RULE)[0];
         assert!(cites(timed) && timed.loss != since_boot.loss, "{timed:?}");
+        let mut hot = imported.clone();
+        hot.conditions.before.uptime_seconds = Some(864_000.5);
+        for (heat_ms, severity, percent) in [
+            (312_345_678, Severity::Warning, Some(36)),
+            (20_000_000, Severity::Note, Some(2)),
+            (11, Severity::Note, None),
+            (900_000_000, Severity::Note, None),
+        ] {
+            hot.conditions.before.clock_holders.heat_ms = Some(heat_ms);
+            let finding = &found(&hot, RULE)[0];
+            let share = finding.what.value("of_uptime").map(|_| figure_in(&finding.what, "of_uptime"));
+            let of_uptime = share.map(|share| (share * 100.0).round() as u32);
+            assert_eq!((finding.severity, of_uptime), (severity, percent));
+        }
         record.conditions.after = Some(record::Snapshot { throttled: Some(1), ..Default::default() });
         assert_eq!(found(&record, RULE), [], "a falling count (a CPU came back) is not throttling");
     }

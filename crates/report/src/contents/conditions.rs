@@ -146,8 +146,10 @@ fn snapshot(state: &Snapshot) -> Section {
     section.add_some("Hardware P-states", holders.hwp.map(range));
     let percent = holders.max_percent.filter(|percent| *percent < 100);
     section.add_some("Maximum performance allowed", percent.map(|percent| format!("{percent} %")));
-    let longest = holders.longest_heat_ms.map(|ms| format!(", longest period {ms} ms")).unwrap_or_default();
-    section.add_some("Throttled for", holders.heat_ms.map(|ms| format!("{ms} ms since boot{longest}")));
+    let held = |ms: u64| units::figure(ms as f64, "ms");
+    let longest =
+        holders.longest_heat_ms.map_or(String::new(), |ms| format!(", longest period {}", held(ms)));
+    section.add_some("Throttled for", holders.heat_ms.map(|ms| format!("{} since boot{longest}", held(ms))));
     section.add_some("SMT", state.smt.as_deref().map(smt));
     let clocksource = state.clocksource.as_ref().map(|current| {
         let others: Vec<&str> =
