@@ -6,7 +6,7 @@ use record::difference::Verdict;
 use record::plan::{Advice, Policy, Process};
 use record::text::Value;
 use record::units::digits_of_share;
-use record::{Better, Label, text, units};
+use record::{Better, Label, Text, text, units};
 
 use super::available_resources::AvailableResources;
 use crate::figures::{cite_fact, loss, pasteable, write_command};
@@ -25,7 +25,9 @@ pub(super) fn memory(available: &AvailableResources, processes: &[Process]) -> O
              nodes. A program that can be split into one process per node gains more."
         ),
         Policy::Bind => {
-            let mut says = match room(available, processes) {
+            let limit = available.memory_limit;
+            let is_less = |room: &u64| limit.is_none_or(|(all, _)| *room < all);
+            let mut says = match room(available, processes).filter(is_less) {
                 Some(room) => text!(
                     "plan-memory-of-own-nodes-at-most",
                     "Each process can allocate at most {room}, because it uses only memory of its own nodes.",
@@ -37,6 +39,10 @@ pub(super) fn memory(available: &AvailableResources, processes: &[Process]) -> O
                 "A process that needs more is OOM-killed even if other nodes have free memory; --preferred=NODE instead of --membind \
                  avoids this."
             ));
+            if let Some((limit, free)) = limit.map(|(all, free)| (Value::Bytes(all), Value::Bytes(free))) {
+                let limit = text!("plan-memory-limit", "The cgroup's memory limit is {limit} ({free} free).");
+                says = Text::sequence([limit, says]);
+            }
             says
         }
     };

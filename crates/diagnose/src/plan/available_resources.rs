@@ -82,6 +82,8 @@ pub(super) struct AvailableResources {
     pub kinds: Vec<(String, CpuList)>,
     /// CPU time allowed by a cgroup, in CPUs.
     pub quota: Option<f64>,
+    /// The memory limit of a cgroup, and the part that is still available, bytes.
+    pub memory_limit: Option<(u64, u64)>,
     /// The level of the last-level cache.
     pub last_level: u32,
     /// Whether the request or the plan excludes some of the usable CPUs.
@@ -116,6 +118,7 @@ pub(super) fn survey(
 ) -> Result<AvailableResources, PlanError> {
     let machine = &record.machine;
     let mut available = AvailableResources { quota: quota(machine), places, ..AvailableResources::default() };
+    available.memory_limit = machine.limits.memory_bytes.zip(machine.limits.memory_available_bytes);
     if machine.cpus.is_empty() && machine.nodes.iter().all(|node| node.cpus.is_empty()) {
         return by_counts(record, costs, wanted, available);
     }

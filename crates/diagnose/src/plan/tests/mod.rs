@@ -156,6 +156,20 @@ fn memory_without_cpus_and_cpus_without_memory_are_reported() {
 }
 
 #[test]
+fn a_cgroup_may_limit_memory_more_than_the_nodes() {
+    let mut record = many(2, 4, 2);
+    for (limit, is_of_node) in [(16 << 30, false), (1 << 40, true)] {
+        record.machine.limits.memory_bytes = Some(limit);
+        record.machine.limits.memory_available_bytes = Some(14 << 30);
+        let plan = default(&record);
+        let memory = std::slice::from_ref(&plan.advice.iter().find(|a| a.about == "memory").unwrap().says);
+        assert_eq!(says(memory, "plan-memory-of-own-nodes-at-most"), is_of_node, "{memory:?}");
+        let [all, free] = ["limit", "free"].map(|name| value(memory, "plan-memory-limit", name).clone());
+        assert_eq!([all, free], [Value::Bytes(limit), Value::Bytes(14 << 30)]);
+    }
+}
+
+#[test]
 fn only_what_is_allowed_is_planned_on() {
     let mut record = many(2, 4, 1);
     for cpu in &mut record.machine.cpus {
