@@ -264,6 +264,26 @@ fn one_error_in_the_log_is_counted_once() {
 }
 
 #[test]
+fn files_below_names_with_colons_are_read_and_values_with_slashes_stay_whole() {
+    let zone = |zone: &str, watts: u32| {
+        let folder = format!("/sys/class/powercap/intel-rapl:{zone}");
+        format!(
+            "{folder}/name:package-{zone}\n{folder}/constraint_0_name:long_term\n\
+             {folder}/constraint_0_power_limit_uw:{watts}000000\n{folder}/constraint_0_max_power_uw:205000000\n"
+        )
+    };
+    let board = "/sys/class/dmi/id/product_name:X9DRi-LN4+/X9DR3-LN4+\n";
+    let all = import(&format!("{}{}{board}", zone("0", 125), zone("1", 205)));
+    let limits =
+        all.state.clock_holders.power_limits.iter().map(|of| (of.zone.as_str(), of.watts, of.rated_watts));
+    let expected = [("package-0", 125.0, Some(205.0)), ("package-1", 205.0, Some(205.0))];
+    assert_eq!(limits.collect::<Vec<_>>(), expected);
+    assert_eq!(all.machine.system.product.as_deref(), Some("X9DRi-LN4+/X9DR3-LN4+"));
+    let group = import("/proc/self/cgroup:0::/a/b\n/sys/fs/cgroup/a/b/cpu.max:50000 100000\n");
+    assert_eq!(group.machine.limits.cpu_quota, Some(0.5));
+}
+
+#[test]
 fn prompts_of_containers_and_shells_without_a_host_are_prompts() {
     for prompt in ["bash-4.2$ ", "/ # ", "/app $ ", "~ # ", "(venv) $ ", "db1% ", "14:02:11 root@db1:~# "] {
         let text =

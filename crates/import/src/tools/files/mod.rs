@@ -221,7 +221,12 @@ fn stated<'t>(text: &'t str, folder: &str) -> Option<(String, Option<&'t str>)> 
     if let Some(path) = text.strip_prefix("==> ").and_then(|rest| rest.strip_suffix(" <==")) {
         return Some((absolute_from(folder, path)?, None));
     }
-    let end = text.find([':', '=', ' ', '\t']).unwrap_or(text.len());
+    // Names of devices contain colons: `intel-rapl:0:0/name`, `0000:3b:00.0/numa_node`.
+    let is_hex = |number: &str| u64::from_str_radix(number, 16).is_ok();
+    let is_number = |part: &str| part.split([':', '.']).all(is_hex);
+    let is_named = |at: usize| text[at + 1..].split_once('/').is_some_and(|(part, _)| is_number(part));
+    let mut ends = text.match_indices([':', '=', ' ', '\t']);
+    let end = ends.find(|(at, mark)| *mark != ":" || !is_named(*at)).map_or(text.len(), |(at, _)| at);
     let (path, rest) = text.split_at(end);
     // Most lines contain no file name.
     let named = !folder.is_empty() && rest.starts_with(':');
