@@ -1842,6 +1842,9 @@ class Snapshot:
     load: Optional[Tuple[float, ...]] = None
     #: Available memory in bytes, as estimated by the kernel.
     memory_available_bytes: Optional[int] = None
+    #: Corrected and uncorrected memory errors since boot, by memory module or, if the module is unknown, by memory
+    #: controller; without modules that had none.
+    memory_errors: Mapping[str, Tuple[int, ...]] = field(default_factory=dict)
     #: Automatic NUMA balancing: 0 off.
     numa_balancing: Optional[int] = None
     #: CPU time used by this process, its exited children and its kernel threads since the process started, seconds.

@@ -54,9 +54,8 @@ fn add(temperatures: &mut BTreeMap<String, f64>, name: String, celsius: f64) {
         return;
     }
     let unused = (2..=MAX_TEMPERATURES).map(|n| format!("{name} #{n}"));
-    if let Some(name) =
-        std::iter::once(name.clone()).chain(unused).find(|name| !temperatures.contains_key(name))
-    {
+    let mut names = std::iter::once(name.clone()).chain(unused);
+    if let Some(name) = names.find(|name| !temperatures.contains_key(name)) {
         temperatures.insert(name, celsius);
     }
 }
@@ -113,6 +112,30 @@ pub fn throttling(root: &Root, cpus: &CpuList) -> BTreeMap<String, Throttling> {
         }
     }
     all
+}
+
+/// Corrected and uncorrected errors as counted by the memory controllers, by the label of the memory module or, on old kernels, by csrow; by
+/// controller if the module is unknown (Linux, Documentation/ABI/testing/sysfs-devices-edac). Modules without errors are omitted.
+pub(crate) fn memory_errors(root: &Root) -> BTreeMap<String, [u64; 2]> {
+    const EDAC: &str = "/sys/devices/system/edac/mc";
+    let mut errors = BTreeMap::new();
+    for mc in root.numbered(EDAC, "mc").iter().take(MAX_DEVICES) {
+        let folder = format!("{EDAC}/mc{mc}");
+        let count = |name: String| root.number::<u64>(&format!("{folder}/{name}_count")).unwrap_or(0);
+        let counts = |of: &str| [count(format!("{of}ce")), count(format!("{of}ue"))];
+        let mut rest = counts("");
+        // `dimm0`, `rank0` or `csrow0`; a kernel may have modules and csrows.
+        let names = root.list(&folder);
+        for name in names.iter().filter(|name| name.ends_with(char::is_numeric)).take(MAX_DEVICES) {
+            let label = root.text(&format!("{folder}/{name}/dimm_label")).as_deref().and_then(text::name);
+            let own = counts(&format!("{name}/dimm_")).max(counts(&format!("{name}/")));
+            rest = [0, 1].map(|kind| rest[kind].saturating_sub(own[kind]));
+            errors.insert(label.unwrap_or_else(|| format!("mc{mc} {name}")), own);
+        }
+        errors.insert(format!("mc{mc}"), rest);
+    }
+    errors.retain(|_, counts| *counts != [0, 0]);
+    errors
 }
 
 /// A package's energy counter (RAPL).
@@ -207,6 +230,25 @@ mod tests {
         let tree = Tree::new()
             .files("sys/class/thermal/thermal_zone0", &[("type", "cpu-thermal\n"), ("temp", "61000\n")]);
         assert_eq!(temperatures(&tree.root()).get("cpu-thermal"), Some(&61.0));
+    }
+
+    #[test]
+    fn memory_errors_are_those_of_modules_or_of_their_controllers() {
+        let folder = "sys/devices/system/edac/mc";
+        let of = |label: &'static str, corrected: &'static str| {
+            [("dimm_label", label), ("dimm_ce_count", corrected), ("dimm_ue_count", "1\n")]
+        };
+        let tree = Tree::new()
+            .files(&format!("{folder}/mc0"), &[("ce_count", "0\n"), ("ue_count", "0\n")])
+            .files(&format!("{folder}/mc1"), &[("ce_count", "48213\n"), ("ue_count", "2\n")])
+            .files(&format!("{folder}/mc1/dimm0"), &of("P1-DIMMA1\n", "48000\n"))
+            .files(&format!("{folder}/mc1/dimm1"), &[("dimm_label", "P1-DIMMA2\n"), ("dimm_ce_count", "0\n")])
+            .files(&format!("{folder}/mc2"), &[("ce_count", "7\n")])
+            .files(&format!("{folder}/mc2/csrow3"), &[("ce_count", "7\n"), ("ue_count", "x\n")])
+            .files(&format!("{folder}/mc3"), &[("ue_count", "5\n")]);
+        let expected =
+            [("P1-DIMMA1", [48000, 1]), ("mc1", [213, 1]), ("mc2 csrow3", [7, 0]), ("mc3", [0, 5])];
+        assert_eq!(memory_errors(&tree.root()), expected.map(|(name, of)| (name.to_owned(), of)).into());
     }
 
     #[test]

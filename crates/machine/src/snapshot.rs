@@ -75,6 +75,7 @@ pub(crate) fn read(root: &Root, policies: &Policies) -> Snapshot {
         swapped_pages: swapped_pages(&root.text("/proc/vmstat").unwrap_or_default()),
         temperatures: sensors::temperatures(root),
         throttled: heats("core").max(heats("package")),
+        memory_errors: sensors::memory_errors(root),
         quota_throttled: throttled.map(|(throttled, _)| throttled),
         quota_periods: throttled.and_then(|(_, periods)| periods),
         clock_holders: crate::clock_holders::read(root, &heat),

@@ -110,6 +110,10 @@ pub struct Snapshot {
     pub temperatures: BTreeMap<String, f64>,
     /// Number of thermal throttling events since boot, summed over cores and packages.
     pub throttled: Option<u64>,
+    /// Corrected and uncorrected memory errors since boot, by memory module or, if the module is unknown, by memory controller; without
+    /// modules that had none.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub memory_errors: BTreeMap<String, [u64; 2]>,
     /// Number of periods in which the cgroup was throttled by its quota since the cgroup was created.
     pub quota_throttled: Option<u64>,
     /// Total number of quota periods of the cgroup, if the kernel reports it.

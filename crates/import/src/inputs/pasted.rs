@@ -284,6 +284,15 @@ fn files_below_names_with_colons_are_read_and_values_with_slashes_stay_whole() {
 }
 
 #[test]
+fn counts_of_memory_errors_are_read() {
+    let errors = import(
+        "/sys/devices/system/edac/mc/mc0/ce_count:0\n/sys/devices/system/edac/mc/mc1/ce_count:48213\n\
+         /sys/devices/system/edac/mc/mc0/ue_count:0\n/sys/devices/system/edac/mc/mc1/ue_count:2\n",
+    );
+    assert_eq!(errors.state.memory_errors, [("mc1".to_owned(), [48_213, 2])].into());
+}
+
+#[test]
 fn prompts_of_containers_and_shells_without_a_host_are_prompts() {
     for prompt in ["bash-4.2$ ", "/ # ", "/app $ ", "~ # ", "(venv) $ ", "db1% ", "14:02:11 root@db1:~# "] {
         let text =

@@ -135,7 +135,7 @@ const OWN_TIMES: &str = "/sys/fs/cgroup/cpu.stat";
 
 /// Files whose content changes while a machine works.
 const CHANGING: &str = "scaling_cur_freq|cpuinfo_cur_freq|loadavg|uptime|memory.current|energy_uj|core_throttle_count|\
-    package_throttle_count|usage|time|nr_periods|nr_throttled|temp1_input|temp";
+    package_throttle_count|usage|time|nr_periods|nr_throttled|temp1_input|temp|ce_count|ue_count";
 
 /// Whether a file has one line, which changes only if somebody changes it.
 pub(crate) fn is_setting(path: &str) -> bool {
