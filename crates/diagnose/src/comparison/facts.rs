@@ -356,7 +356,7 @@ mod tests {
 
     #[test]
     fn limits_that_an_inspection_does_not_show_are_none() {
-        let told = |record: &Record, code: &str| {
+        let value_of = |record: &Record, code: &str| {
             let at = facts().iter().position(|fact| fact.what.code() == Some(code)).unwrap();
             tell_facts(record).swap_remove(at)
         };
@@ -366,8 +366,8 @@ mod tests {
         tree.machine.counts.cpus_allowed = None;
         for code in ["cpu-quota", "memory-limit", "kernel-options", "isolated-cpus"] {
             let code = format!("comparison-fact-{code}");
-            assert_eq!(told(&record, &code).as_deref(), Some("none"), "{code}");
-            assert_eq!([&imported, &tree].map(|record| told(record, &code)), [None, None], "{code}");
+            assert_eq!(value_of(&record, &code).as_deref(), Some("none"), "{code}");
+            assert_eq!([&imported, &tree].map(|record| value_of(record, &code)), [None, None], "{code}");
         }
     }
 
