@@ -80,9 +80,9 @@ impl Known {
         Some(log_speed(figure, value).exp())
     }
 
-    /// The fact value that has this number; `none` if the fact has no value.
-    pub fn value(&self, number: Option<u32>) -> &str {
-        number.map_or("none", |number| self.values.get(number).map_or("", String::as_str))
+    /// The fact value that has this number.
+    pub fn value(&self, number: u32) -> &str {
+        self.values.get(number).map_or("", String::as_str)
     }
 }
 

@@ -150,8 +150,8 @@ pub(crate) fn find_causes(case: &Case) -> Vec<FleetCause> {
     case.add_only_here(machine, &mut causes);
     if causes.is_empty() {
         let is_known = |at: usize| case.sound().any(|member| member.fact(at).is_some());
-        let lacks = |at: usize, fact: &Fact| !fact.is_limit() && machine.fact(at).is_none() && is_known(at);
-        let unknown = facts().iter().enumerate().filter(|(at, fact)| lacks(*at, fact));
+        let unknown =
+            facts().iter().enumerate().filter(|(at, _)| machine.fact(*at).is_none() && is_known(*at));
         let unknown: Vec<Text> = unknown.map(|(_, fact)| fact.what.clone()).collect();
         let says = if unknown.is_empty() { text!(BY_NONE) } else { text!(UNKNOWN, facts = unknown) };
         causes.push(FleetCause { code: BY_NONE.code.to_owned(), says });

@@ -158,7 +158,7 @@ fn by_kind<'a>(briefs: &[&'a Brief]) -> Vec<Vec<&'a Brief>> {
 impl Judgement<'_> {
     fn value(&self, fact: usize, value: Option<u32>) -> Option<FactValue> {
         let fact = facts().get(fact)?;
-        let value = self.group.known.value(value).to_owned();
+        let value = value.map_or("none", |value| self.group.known.value(value)).to_owned();
         Some(FactValue { what: fact.what.clone(), from: fact.from.clone(), value })
     }
 

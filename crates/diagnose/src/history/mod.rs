@@ -42,9 +42,6 @@ impl Past {
         let at = record::date::seconds(&record.started)?;
         let mut values = tell_facts(record);
         let kind = crate::Kind::from_facts(&values);
-        for (value, _) in values.iter_mut().zip(facts()).filter(|(_, fact)| fact.is_limit()) {
-            value.get_or_insert_with(|| "none".to_owned());
-        }
         let disturbance = disturbance(record).map_or("none".to_owned(), |why| why.to_string());
         let mode = record.mode.map(|mode| mode.to_string());
         values.extend([Some(record.tool.version.clone()), mode, Some(disturbance)]);
