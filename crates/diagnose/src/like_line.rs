@@ -33,7 +33,7 @@ fn read(figure: &Captures) -> Option<(f64, &'static str)> {
 }
 
 /// Compares the result in a line with its peers, or returns the reason if the line contains too little information. A bandwidth of all CPUs
-/// is that of as many sockets as the line names; if the line names none, one socket is assumed, and the answer says so.
+/// is that of as many sockets as the line names; if the line names none, one socket is assumed, as the answer states.
 pub fn like_line(line: &str, published: &[(String, Record)]) -> Result<Like, Text> {
     let line = line.trim();
     let rest = plain(line);

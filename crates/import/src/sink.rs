@@ -247,7 +247,7 @@ impl<'a> Sink<'a> {
                 return;
             }
             // A value that changes by itself is the last one.
-            if !path.contains("/topology/") && parts(known).0 == 1 && crate::tools::files::is_setting(&path) {
+            if !path.contains("/topology/") && parts(known).0 == 1 && is_setting(&path) {
                 let (one, other) = (known.value.trim(), fact.value.trim());
                 let says = format!("{path} is {one:?} and later {other:?}; both values are discarded");
                 self.draft.contradictions.push(crate::facts::contradict(says, &known.origin, &fact.origin));
@@ -272,4 +272,22 @@ pub(crate) fn add_key(m: &mut Measurement, label: Label, value: Key, tool: &str)
         // Without the label, this tool's results were in doubt because the number of threads was unknown.
         m.doubt = m.doubt.take().filter(|_| label != Label::Threads || tool != "openssl speed");
     }
+}
+
+/// Files with more than one line.
+const LONG: &str = "cpuinfo|meminfo|vmstat|stat|interrupts|softirqs|swaps|cpu.stat|memory.stat|mountinfo|status|limits|cgroup|\
+    os-release|cpu|memory|io|cpu.pressure|memory.pressure|io.pressure|schedstat|numastat";
+
+/// Files whose content changes while a machine works.
+const CHANGING: &str = "scaling_cur_freq|cpuinfo_cur_freq|loadavg|uptime|memory.current|energy_uj|core_throttle_count|\
+    package_throttle_count|usage|time|nr_periods|nr_throttled|temp1_input|temp|ce_count|ue_count";
+
+/// Whether a file has one line, which changes only if somebody changes it.
+pub(crate) fn is_setting(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    !is_long(path) && !path.contains(['*', '+', '=', ':']) && !CHANGING.split('|').any(|one| one == name)
+}
+
+pub(crate) fn is_long(path: &str) -> bool {
+    LONG.split('|').any(|one| path.rsplit('/').next() == Some(one))
 }

@@ -233,7 +233,7 @@ mod tests {
     use super::*;
 
     /// The codes of the differences between two records, and of those that only one of them contains.
-    fn told(change: impl Fn(&mut Record)) -> [Vec<String>; 2] {
+    fn changed(change: impl Fn(&mut Record)) -> [Vec<String>; 2] {
         let mut before = crate::samples::machine(2);
         before.started = "2026-11-01T08:00:00Z".to_owned();
         before.machine.kernel.release = Some("6.1".to_owned());
@@ -253,27 +253,28 @@ mod tests {
     #[test]
     fn facts_of_only_one_record_and_properties_of_a_run_may_explain_a_change() {
         let none: [&str; 0] = [];
-        assert_eq!(told(|_| ()), [none, none]);
-        let unknown = told(|record| {
+        assert_eq!(changed(|_| ()), [none, none]);
+        let unknown = changed(|record| {
             record.machine.kernel.release = None;
             record.machine.processor.microcode = None;
         });
         assert_eq!(unknown[0], none);
         assert_eq!(unknown[1], ["comparison-fact-microcode", "comparison-fact-kernel"]);
-        let version = told(|record| record.tool.version = "1".to_owned());
+        let version = changed(|record| record.tool.version = "1".to_owned());
         assert_eq!(version, [vec!["history-version"], vec![]]);
-        assert_eq!(told(|record| record.mode = Some(record::RunMode::Quick))[0], ["history-mode"]);
-        let quota = told(|record| record.machine.limits.cpu_quota = Some(1.0));
+        assert_eq!(changed(|record| record.mode = Some(record::RunMode::Quick))[0], ["history-mode"]);
+        let quota = changed(|record| record.machine.limits.cpu_quota = Some(1.0));
         assert_eq!(quota, [vec!["comparison-fact-cpu-quota"], vec![]]);
     }
 
     #[test]
     fn the_load_during_a_run_counts_where_it_disturbed_the_run() {
-        let stolen =
-            |share: f64| told(|record| record.conditions.after.as_mut().unwrap().steal_share = Some(share));
+        let stolen = |share: f64| {
+            changed(|record| record.conditions.after.as_mut().unwrap().steal_share = Some(share))
+        };
         assert_eq!(stolen(0.25)[0], ["history-disturbance"]);
         assert_eq!(stolen(0.01), [vec![""; 0], vec![]]);
-        let load = told(|record| record.conditions.before.load = Some([3.0; 3]));
+        let load = changed(|record| record.conditions.before.load = Some([3.0; 3]));
         assert_eq!(load, [vec![""; 0], vec![]]);
     }
 }

@@ -32,11 +32,11 @@ pub(super) fn read(
         // If the kernel uses the TSC now, the TSC was unstable only in an earlier boot.
         let Origin { text, line, .. } = &reason.origin;
         let is_over = |now: &Origin| now.tool != "dmesg" || now.text == *text && now.line > *line;
-        // Several lines tell one event: those of the memory controller count, or else those of the first part in this order.
+        // Several lines are about one event: those of the memory controller count, or else those of the first part in this order.
         let (event, part) = kind.split_once('/').unwrap_or((kind, ""));
         let tells = |other: &String| other.starts_with("memory") || other.starts_with(event) && other < kind;
-        let is_told = !part.is_empty() && facts.log.keys().any(tells);
-        if is_told || kind == "tsc-unstable" && tsc.is_some_and(is_over) {
+        let is_known = !part.is_empty() && facts.log.keys().any(tells);
+        if is_known || kind == "tsc-unstable" && tsc.is_some_and(is_over) {
             continue;
         }
         machine.notes.push(logged(event, *count, reason.value.trim().to_owned()));

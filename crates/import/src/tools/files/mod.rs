@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 use super::published;
 use crate::limits::LONGEST_COMMAND;
 use crate::reading::*;
+use crate::sink::{is_long, is_setting};
 use patterns::tool;
 
 macro_rules! tools {
@@ -133,16 +134,6 @@ impl Found {
 /// The file to which the times of a control group are assigned if no path is given.
 const OWN_TIMES: &str = "/sys/fs/cgroup/cpu.stat";
 
-/// Files whose content changes while a machine works.
-const CHANGING: &str = "scaling_cur_freq|cpuinfo_cur_freq|loadavg|uptime|memory.current|energy_uj|core_throttle_count|\
-    package_throttle_count|usage|time|nr_periods|nr_throttled|temp1_input|temp|ce_count|ue_count";
-
-/// Whether a file has one line, which changes only if somebody changes it.
-pub(crate) fn is_setting(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or_default();
-    !is_long(path) && !path.contains(['*', '+', '=', ':']) && !scan::is_one_of(name, CHANGING)
-}
-
 /// Lines that shells and other programs print between those of a file.
 const BETWEEN: &str = "[sudo] |Defaulted container|Warning: |Connection to |bash: |-bash: |sh: ";
 
@@ -151,14 +142,6 @@ const NAMES: &str = "current_clocksource|scaling_governor|scaling_driver|current
 
 /// Marks an entry in the list of requested files that is not a file, but a line printed by `echo`.
 const ECHO: &str = "echo ";
-
-/// Files with more than one line.
-const LONG: &str = "cpuinfo|meminfo|vmstat|stat|interrupts|softirqs|swaps|cpu.stat|memory.stat|mountinfo|status|limits|cgroup|\
-    os-release|cpu|memory|io|cpu.pressure|memory.pressure|io.pressure|schedstat|numastat";
-
-fn is_long(path: &str) -> bool {
-    scan::is_one_of(path.rsplit('/').next().unwrap_or_default(), LONG)
-}
 
 /// Whether a line can be in this file.
 fn is_line_of(path: &str, text: &str) -> bool {
