@@ -149,7 +149,7 @@ python_trials() { "$1" -W error -m unittest discover -s python/tests && "$1" doc
 # Finds panics, hangs and impossible results. `everything` runs each parser for a minute, or for $LINESPEED_TEST_FUZZ seconds, and with
 # at least 3000 inputs.
 step_fuzz() {
-    local much=(--seconds 3)
+    local much=(--seconds 1)
     [ -z "$everything" ] || much=(--seconds "${LINESPEED_TEST_FUZZ:-60}" --runs 3000)
     native_programs && "$native/fuzz" "${much[@]}"
 }

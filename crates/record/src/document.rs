@@ -182,7 +182,10 @@ impl Record {
         let most = self.machine.cpus.len().max(1);
         let cpus = self.machine.cpus.iter().map(|cpu| &cpu.siblings);
         let caches = self.machine.caches.iter().map(|cache| &cache.cpus);
-        let nodes = self.machine.nodes.iter().map(|node| &node.cpus);
+        // A text may list the CPUs of some nodes, but not all CPUs of the machine. CPUs belong to one node each.
+        let of_nodes: usize = self.machine.nodes.iter().map(|node| node.cpus.len()).sum();
+        let is_bounded = self.machine.cpus.is_empty() && of_nodes <= crate::cpu_list::MAX_CPU as usize;
+        let nodes = self.machine.nodes.iter().filter(|_| !is_bounded).map(|node| &node.cpus);
         match cpus.chain(caches).chain(nodes).find(|list| list.len() > most) {
             Some(list) => {
                 Err(ReadError::NotARecord(Misfit::TooManyCpus { listed: list.len(), present: most }))
@@ -360,6 +363,15 @@ mod tests {
         let error = Record::from_json(json.as_bytes()).unwrap_err();
         let too_many = Misfit::TooManyCpus { listed: 65536, present: 1 };
         assert!(matches!(&error, ReadError::NotARecord(misfit) if *misfit == too_many), "{error}");
+        // Nodes may list their CPUs where the list of all CPUs is unknown.
+        let with_nodes = |cpus: &str| {
+            let nodes = format!(
+                "\"nodes\": [{{\"id\": 0, \"cpus\": \"0-15\"}}, {{\"id\": 1, \"cpus\": \"{cpus}\"}}]"
+            );
+            Record::from_json(example().to_json().unwrap().replace("\"nodes\": []", &nodes).as_bytes())
+        };
+        assert_eq!(with_nodes("16-31").unwrap().machine.nodes.len(), 2);
+        assert!(with_nodes("0-65535").is_err());
     }
 
     #[test]

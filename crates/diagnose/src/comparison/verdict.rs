@@ -250,7 +250,8 @@ fn state_unjudged(c: &Comparison, mut rows: Vec<(&Row, &Cell)>, other: usize) ->
     let mut said = text!("comparison-unjudged", "Not judged: {figures} ({reason}).");
     rows.retain(|(_, cell)| effect(cell) >= NOTED);
     let most = describe_first(c, &rows, other);
-    said.push((!most.is_empty()).then(|| text!("Largest differences: {most}.")).unwrap_or_default());
+    let most = (!most.is_empty()).then(|| text!("Largest differences: {most}."));
+    most.into_iter().for_each(|most| said.push(most));
     Some(said)
 }
 
@@ -286,7 +287,8 @@ fn state_changed_figures(c: &Comparison, rows: &[(&Row, &Cell)], other: usize) -
         said.push(if most.is_empty() { Text::default() } else { text!(template, changes = most) });
     }
     let unsure = unreliable.len();
-    said.push((unsure > 0).then(|| text!("Unreliable results among these: {unsure}.")).unwrap_or_default());
+    let unsure = (unsure > 0).then(|| text!("Unreliable results among these: {unsure}."));
+    unsure.into_iter().for_each(|unsure| said.push(unsure));
     said
 }
 

@@ -139,6 +139,7 @@ fn keep(folder: &Path, name: &str, day: usize, hz: f64) {
     write(&path, name);
     let mut record = Record::read(&path).unwrap();
     record.machine.kernel.options.push(format!("{MARK}.option={day}"));
+    record.machine.processor.model_name = Some("AMD EPYC 7302".to_owned());
     record.started = started;
     let labels = Labels::new()
         .with_label(Label::Active, "all")

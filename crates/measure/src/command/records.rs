@@ -93,6 +93,9 @@ fn times(run: &Run) -> Times {
     let least = (wall - user - system - runnable).max(0.0);
     let looked = run.seen.looks.all >= ENOUGH_LOOKS && run.seen.most_threads > 1;
     let idle = if looked { wall * run.seen.looks.idle as f64 / run.seen.looks.all as f64 } else { 0.0 };
+    // Samples may coincide with the sleeps of a thread that runs periodically.
+    let busiest = run.seen.threads.first().map_or(0.0, |thread| thread.on_cpu_ns as f64 / 1e9);
+    let idle = idle.min((wall - busiest).max(0.0));
     // If many threads were not sampled, `least` also includes the time for which they waited for a CPU.
     let off_cpu = if looked && unseen_share(run) > UNSEEN { idle.min(least) } else { least.max(idle) };
     let rest = (wall - user - system - off_cpu).max(0.0);

@@ -150,6 +150,9 @@ fn what_short_processes_waited_for_a_cpu_is_no_waiting_where_looks_tell() {
     run.seen.threads[0].on_cpu_ns = 1_000_000_000;
     run.seen.looks.idle = 60;
     assert!((reported(&run, "off-cpu") - 3.0).abs() < 1e-9, "{}", reported(&run, "off-cpu"));
+    // All samples were taken while the thread slept.
+    run.seen.looks.idle = 80;
+    assert!((reported(&run, "off-cpu") - 3.0).abs() < 1e-9, "{}", reported(&run, "off-cpu"));
 }
 
 #[test]

@@ -316,7 +316,7 @@ fn computing() {
     black_box((0..600).fold(1, |x, _| compute(x)));
 }
 
-/// Somebody who writes into a pipe now and then, and one who waits in poll for it.
+/// A thread that works, writes into a pipe and sleeps, and one that waits in poll for it.
 fn polling() {
     let (mut here, mut there) = pipe();
     thread::scope(|scope| {
@@ -333,6 +333,10 @@ fn polling() {
             }
         });
         for_some_time(|| {
+            let began = Instant::now();
+            while began.elapsed() < Duration::from_millis(10) {
+                black_box(compute(1));
+            }
             there.write_all(&[1]).unwrap();
             thread::sleep(Duration::from_millis(100));
         });
