@@ -201,8 +201,7 @@ fn name(curve: &Curve, caches: &[Advertised]) -> Vec<Named> {
             }
             (Some(cache), None) => found.push(not_left(plateau, cache, largest)),
             (None, Some(left)) => {
-                let level = found.len() + 1;
-                found.push(unadvertised(plateau, left, level));
+                found.push(unadvertised(plateau, left, found.len() + 1));
             }
             (None, None) => found.push(memory(curve, plateau, caches)),
         }

@@ -218,6 +218,17 @@ mod tests {
             ("EPYC 7302 CXL memory latency 280 ns", "line-no-kind"),
             ("EPYC 7302 Local Socket L2->L2 HIT latency 48 ns", "line-no-kind"),
             ("EPYC 7302 max memory clock 1.6 GHz", "line-no-kind"),
+            ("EPYC 7302 8x DDR4-3200: 143 GB/s", "line-no-kind"),
+            ("Xeon E5-2680 v4 LLC miss latency 84 ns", "line-no-kind"),
+            ("EPYC 7302 with LLC of 16 MB: memory latency 250 cycles", "line-no-kind"),
+            ("EPYC 7302 latency beyond L2 11.5 ns", "line-no-kind"),
+            ("EPYC 7763 triad 6 GB/s per core", "line-no-kind"),
+            ("EPYC 7763 NVMe disks read 6 GB/s", "line-no-kind"),
+            ("Xeon Gold 6130 with 2x AVX-512, all-core 2.1 GHz", "line-no-kind"),
+            ("EPYC 7763 triad 2x 75 GB/s", "line-no-figure"),
+            ("Kunpeng 920-lite memory latency 95 ns", "line-no-processor"),
+            ("Kunpeng 920 7280Z memory latency 95 ns", "line-no-processor"),
+            ("Kunpeng 920B memory latency 95 ns", "line-no-processor"),
             ("EPYC 9654 all-core boost 3.55 GHz under AVX-512", "line-no-kind"),
             ("openssl speed aes-256-gcm 7.2 GB/s EPYC 7302 single thread", "line-no-kind"),
             ("7-Zip compressing 120 MB/s EPYC 7302", "line-no-kind"),
@@ -258,6 +269,19 @@ mod tests {
             ("AIDA64 memory latency 102.3 ns EPYC 7302", "dram.latency_local", 102.3),
             ("lat_mem_rd -t 1024 512: 101.3 ns on Xeon Platinum 8269CY", "dram.latency_local", 101.3),
             ("other socket memory latency 192 ns EPYC 7763", "dram.latency_remote", 192.0),
+            ("EPYC 7302 memory latency 108 ns, 128 MB L3", "dram.latency_local", 108.0),
+            ("EPYC 7302 (L2 512 KB, L3 16 MB), memory latency 108 ns", "dram.latency_local", 108.0),
+            ("EPYC 7302 DRAM latency beyond L3: 108 ns", "dram.latency_local", 108.0),
+            ("remote memory latency 192 ns, EPYC 7763, 256 MB L3", "dram.latency_remote", 192.0),
+            ("EPYC 7302 16 MB L3 latency 12.3 ns", "l3.latency_ns", 12.3),
+            ("Intel Memory Latency Checker v3.10: L3 hit latency 20 ns Gold 6248", "l3.latency_ns", 20.0),
+            ("Kunpeng 920 memory latency 95 ns", "dram.latency_local", 95.0),
+            ("Huawei Kunpeng 920 memory latency 95 ns", "dram.latency_local", 95.0),
+            ("Kunpeng-920, memory latency 95 ns", "dram.latency_local", 95.0),
+            ("Kunpeng 920-4826 memory latency 95 ns", "dram.latency_local", 95.0),
+            ("EPYC 7763 triad 150 GB/s (2 threads per core)", "stream.triad", 150e9),
+            ("EPYC 7763 with 2 DIMMs per channel triad 150 GB/s", "stream.triad", 150e9),
+            ("EPYC 7763 with NVMe disks, memory latency 95 ns", "dram.latency_local", 95.0),
             ("AIDA64 L3 latency 12,3 ns EPYC 7302", "l3.latency_ns", 12.3),
             ("L3 latency 46 clk on EPYC 7302", "l3.latency_cycles", 46.0),
             ("Apple M1 Max L2 latency 18 cycles", "l2.latency", 18.0),
@@ -292,6 +316,10 @@ mod tests {
             ("dual EPYC 9554", 2),
             ("EPYC 9554 2P", 2),
             ("EPYC 9554 dual", 2),
+            ("EPYC 9554 2x", 2),
+            ("EPYC 9554 (2x)", 2),
+            ("EPYC 9554 (4 sockets)", 4),
+            ("EPYC 9554 8x,", 8),
             ("Socket(s): 2, EPYC 9554", 2),
             ("EPYC 9554 2x64 cores", 2),
             ("2S EPYC 9554, 64 cores per socket,", 2),
@@ -304,6 +332,18 @@ mod tests {
         }
         for line in ["2S EPYC 9554 triad per socket 350 GB/s", "2S EPYC 9554 triad 350 GB/s/socket"] {
             assert_eq!(low(line), (one, named.clone()), "{line}");
+        }
+        for line in [
+            "EPYC 7763 8x 32GB DDR4-3200 STREAM triad 150 GB/s",
+            "EPYC 7302 8x DDR4-3200: triad 143 GB/s",
+            "EPYC 7302 (8x) STREAM triad 140 GB/s",
+            "EPYC 7302 (2) STREAM triad 140 GB/s",
+            "Xeon Gold 5318Y (8x 32 GB) STREAM triad 150 GB/s",
+            "Xeon Gold 6248 with 2x 32GB triad 20 GB/s",
+            "Xeon Gold 6130 memory read 2x AVX2 100 GB/s",
+            "Xeon Gold 6130 AVX2 triad 70 GB/s",
+        ] {
+            assert!(low(line).1.contains("assuming one socket"), "{line}");
         }
         for words in ["dual-rank DDR5", "2-way SMT", "8 x 2 GB"] {
             assert_eq!(

@@ -281,7 +281,7 @@ mod tests {
         assert_eq!(codes(&passport(&limited, &baseline)), ["passport-other-shape"]);
         assert_eq!(codes(&passport(&milan([3.25e9, 2.6e9]), &baseline)), ["passport-two-ratios"]);
         let mut metal = milan([3.25e9, 3.2e9]);
-        metal.machine.virtualization.hypervisor = None;
+        metal.machine.virtualization.hypervisor = Some("none".to_owned());
         for (here, base) in [(&metal, &baseline), (&baseline, &metal)] {
             assert_eq!(codes(&passport(here, base)), ["passport-other-shape"]);
         }

@@ -110,6 +110,7 @@ pub(crate) fn machine(cpus: u32) -> Record {
     counts.cpus_present = Some(cpus);
     counts.cpus_online = Some(cpus);
     counts.cpus_allowed = Some(cpus);
+    record.machine.limits.cgroup_version = Some(2);
     record
 }
 

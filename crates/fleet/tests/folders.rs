@@ -276,6 +276,7 @@ fn a_quota_that_one_machine_alone_has_is_named_whether_it_is_slow_and_in_whateve
     let folder = tempfile::tempdir().unwrap();
     for number in 0..12 {
         let mut record = machine(number, if number == 4 { ("memory.bandwidth", 0.8) } else { ("", 1.0) });
+        record.machine.limits.cgroup_version = Some(2);
         // No rule has ASLR for a cause; nothing of the other is slow.
         match number {
             4 => record.conditions.before.aslr = Some(0),

@@ -194,6 +194,9 @@ fn bare_prompt(text: &str) -> Option<&str> {
     (begins && !head && (spaced || is_command(command))).then_some(command)
 }
 
+/// Maximum length of a line that names a host, because longer lines take long to match.
+const LONGEST_TITLE: usize = 500;
+
 /// The host or the container that a line names, and the kind of line, according to `titles.txt`.
 pub(crate) fn titled_host(text: &str) -> Option<(&'static str, &str)> {
     static TITLES: OnceLock<Vec<(&str, &str, Regex)>> = OnceLock::new();
@@ -201,7 +204,8 @@ pub(crate) fn titled_host(text: &str) -> Option<(&'static str, &str)> {
         let rows = scan::rows::<3>(include_str!("titles.txt"));
         rows.filter_map(|[kind, word, title]| Some((kind, word, Regex::new(title).ok()?))).collect()
     });
-    titles.iter().filter(|(_, word, _)| text.contains(word)).find_map(|(kind, _, title)| {
+    let titles = titles.iter().filter(|(_, word, _)| text.len() <= LONGEST_TITLE && text.contains(word));
+    titles.into_iter().find_map(|(kind, _, title)| {
         let name = title.captures(text)?.get(1)?.as_str();
         is_telling(name).then_some((*kind, name))
     })

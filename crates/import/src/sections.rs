@@ -88,7 +88,9 @@ impl Sections {
     /// A line that may name the machine of the outputs below it; returns whether it serves as a heading.
     pub(crate) fn note_subject(&mut self, text: &str, line: Line, is_prose: bool) -> bool {
         let bare = line.text.trim_end_matches([':', '：']);
-        let host = titled_host(line.text).filter(|(kind, _)| *kind != "ssh").map(|(_, host)| host);
+        let found = titled_host(line.text);
+        let host = found.filter(|(kind, _)| *kind == "host" || *kind == "container" && !is_prose);
+        let host = host.map(|(_, host)| host);
         let named = is_prose && bare.len() <= 100 && split_words(bare).iter().any(|word| is_machine(word));
         let subject = Some(origin("", text, line)).filter(|_| named || host.is_some());
         self.subject = subject.or(self.subject.take());
@@ -345,8 +347,14 @@ fn is_machine(word: &str) -> bool {
 /// `Server, old kernel:` and `First server run:` are about one machine.
 fn are_two_machines(one: &str, other: &str) -> bool {
     if let (Some(one), Some(other)) = (titled_host(one), titled_host(other)) {
-        // The nodes of a machine are numbered from 0.
-        return one.0 == other.0 && one.1 != other.1 && one.1 != "node0";
+        let names = [one.1.to_lowercase(), other.1.to_lowercase()];
+        // One name may lack the domain, and the nodes of a machine are numbered from 0.
+        let is_same = names
+            .iter()
+            .any(|name| names.iter().all(|of| *of == *name || of.starts_with(&format!("{name}."))));
+        return one.0 == other.0
+            && !is_same
+            && !names.iter().any(|name| name == "node0" || name.contains("numa"));
     }
     let [one, other] = [one, other].map(split_words);
     let apart: Vec<usize> = (0..one.len()).filter(|at| one.get(*at) != other.get(*at)).collect();

@@ -18,8 +18,7 @@ pub const MAX_CHAINS: usize = 16;
 
 /// The work of one iteration of `chains` chains ([`UNROLL`] hops each); `None` if there is no such loop.
 pub fn work(chains: usize) -> Option<Work> {
-    let index = chains.checked_sub(1)?;
-    WORK.get(index).copied()
+    WORK.get(chains.checked_sub(1)?).copied()
 }
 
 const WORK: [Work; MAX_CHAINS] = {

@@ -78,10 +78,13 @@ pub(crate) fn policies(root: &Root) -> Policies {
         policy.setting.epb = epb.and_then(|epb| epb.parse().ok()).filter(|epb| *epb <= 15);
         let mut nominal = || known.text(root, &cpu, index, "acpi_cppc/nominal_freq").and_then(mhz);
         policy.base_hz = policy.base_hz.or_else(&mut nominal);
-        // The states of acpi-cpufreq do not include boost, so the fastest one is the base clock.
+        // The fastest state of acpi-cpufreq is the base clock, except where the state above it, by 1 MHz, stands for turbo.
         if policy.base_hz.is_none() && policy.setting.driver.as_deref() == Some("acpi-cpufreq") {
             let states = known.text(root, folder, index, "scaling_available_frequencies").unwrap_or_default();
-            policy.base_hz = states.split(' ').filter_map(|state| khz(state.to_owned())).max();
+            let mut states: Vec<u64> = states.split(' ').filter_map(|state| khz(state.to_owned())).collect();
+            states.sort_unstable_by(|a, b| b.cmp(a));
+            let has_turbo = matches!(states[..], [turbo, base, ..] if turbo - base == 1_000_000);
+            policy.base_hz = states.get(usize::from(has_turbo)).copied();
         }
         policy.cpus = cpus;
         policies.push(policy);
@@ -295,7 +298,7 @@ mod tests {
                 ("scaling_governor", "ondemand"),
                 ("cpuinfo_max_freq", "2250000"),
                 ("cpuinfo_min_freq", "1500000"),
-                ("scaling_available_frequencies", "2250000 2000000 1500000 \n"),
+                ("scaling_available_frequencies", "2251000 2250000 2000000 1500000 \n"),
             ],
         );
         let root = tree.root();

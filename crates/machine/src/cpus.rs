@@ -87,8 +87,7 @@ pub(crate) fn online_of(machine: &Machine) -> CpuList {
 
 /// The CPU with this number, found by binary search: [`Machine::cpus`] is in ascending order.
 pub(crate) fn cpu_mut(cpus: &mut [Cpu], id: u32) -> Option<&mut Cpu> {
-    let index = cpus.binary_search_by_key(&id, |cpu| cpu.id).ok()?;
-    cpus.get_mut(index)
+    cpus.get_mut(cpus.binary_search_by_key(&id, |cpu| cpu.id).ok()?)
 }
 
 /// Sets a property of each of these CPUs.

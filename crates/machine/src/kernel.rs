@@ -56,8 +56,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, _coverage: &mut Vec<Cover
 
 fn distribution(root: &Root) -> Option<String> {
     let file = root.text("/etc/os-release").or_else(|| root.text("/usr/lib/os-release"))?;
-    let value = assignment(&file, "PRETTY_NAME").or_else(|| assignment(&file, "NAME"))?;
-    text::name(value)
+    text::name(assignment(&file, "PRETTY_NAME").or_else(|| assignment(&file, "NAME"))?)
 }
 
 /// The options of a kernel command line that matter for speed, exactly as written and in their original order. The text

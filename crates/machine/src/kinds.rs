@@ -179,8 +179,7 @@ fn name_by_speed<C: Ord>(machine: &Machine, online: &CpuList, class: impl Fn(&Cp
     let mut classes: BTreeMap<C, ((u32, u64), CpuList)> = BTreeMap::new();
     for cpu in machine.cpus.iter().filter(|cpu| cpu.online) {
         let entry = classes.entry(class(cpu)?).or_default();
-        let speed = (cpu.capacity.unwrap_or(0), cpu.max_hz.or(cpu.base_hz).unwrap_or(0));
-        entry.0 = entry.0.max(speed);
+        entry.0 = entry.0.max((cpu.capacity.unwrap_or(0), cpu.max_hz.or(cpu.base_hz).unwrap_or(0)));
         entry.1.insert(cpu.id);
     }
     let mut speeds: Vec<(u32, u64)> = classes.values().map(|(speed, _)| *speed).collect();

@@ -295,8 +295,7 @@ impl Root {
             options.custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW | libc::O_CLOEXEC).open(real)?
         };
         // A procfs file may be returned in pieces; in other files, a short read indicates the end.
-        let in_pieces = self.live && !absolute(path).starts_with("/sys");
-        read_all(file, max, in_pieces)
+        read_all(file, max, self.live && !absolute(path).starts_with("/sys"))
     }
 
     /// The real location of `path` (as on the machine), with links resolved below a captured tree.

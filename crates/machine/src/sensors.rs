@@ -124,13 +124,19 @@ pub(crate) fn memory_errors(root: &Root) -> BTreeMap<String, [u64; 2]> {
         let count = |name: String| root.number::<u64>(&format!("{folder}/{name}_count")).unwrap_or(0);
         let counts = |of: &str| [count(format!("{of}ce")), count(format!("{of}ue"))];
         let mut rest = counts("");
-        // `dimm0`, `rank0` or `csrow0`; a kernel may have modules and csrows.
-        let names = root.list(&folder);
-        for name in names.iter().filter(|name| name.ends_with(char::is_numeric)).take(MAX_DEVICES) {
+        // `dimm0`, `rank0` or `csrow0`; a kernel may list the errors of modules again by csrow.
+        let mut names = root.list(&folder);
+        names.retain(|name| name.ends_with(char::is_numeric));
+        let is_row = |name: &String| name.starts_with("csrow");
+        let has_modules = !names.iter().all(is_row);
+        for name in names.iter().filter(|name| !(has_modules && is_row(name))).take(MAX_DEVICES) {
             let label = root.text(&format!("{folder}/{name}/dimm_label")).as_deref().and_then(text::name);
             let own = counts(&format!("{name}/dimm_")).max(counts(&format!("{name}/")));
             rest = [0, 1].map(|kind| rest[kind].saturating_sub(own[kind]));
-            errors.insert(label.unwrap_or_else(|| format!("mc{mc} {name}")), own);
+            // Several ranks may have the label of their module.
+            let all: &mut [u64; 2] =
+                errors.entry(label.unwrap_or_else(|| format!("mc{mc} {name}"))).or_default();
+            *all = [0, 1].map(|kind| all[kind].saturating_add(own[kind]));
         }
         errors.insert(format!("mc{mc}"), rest);
     }
@@ -242,7 +248,8 @@ mod tests {
             .files(&format!("{folder}/mc0"), &[("ce_count", "0\n"), ("ue_count", "0\n")])
             .files(&format!("{folder}/mc1"), &[("ce_count", "48213\n"), ("ue_count", "2\n")])
             .files(&format!("{folder}/mc1/dimm0"), &of("P1-DIMMA1\n", "48000\n"))
-            .files(&format!("{folder}/mc1/dimm1"), &[("dimm_label", "P1-DIMMA2\n"), ("dimm_ce_count", "0\n")])
+            .files(&format!("{folder}/mc1/dimm1"), &[("dimm_label", "P1-DIMMA1\n"), ("dimm_ce_count", "0\n")])
+            .files(&format!("{folder}/mc1/csrow0"), &[("ce_count", "48000\n"), ("ue_count", "1\n")])
             .files(&format!("{folder}/mc2"), &[("ce_count", "7\n")])
             .files(&format!("{folder}/mc2/csrow3"), &[("ce_count", "7\n"), ("ue_count", "x\n")])
             .files(&format!("{folder}/mc3"), &[("ue_count", "5\n")]);

@@ -64,8 +64,7 @@ pub(crate) fn read(root: &Root, machine: &mut Machine, coverage: &mut Vec<Covera
     for core in &cores {
         if !packages.is_empty() && !packages.iter().any(|package| core.is_subset(package)) {
             let first = core.first().unwrap_or_default();
-            let path = format!("{CPUS}/cpu{first}/topology");
-            notes.add("places a core on two sockets", &path);
+            notes.add("places a core on two sockets", &format!("{CPUS}/cpu{first}/topology"));
         }
     }
     place(&mut machine.cpus, &packages, |cpu, number| cpu.package = Some(number));

@@ -46,8 +46,7 @@ pub(crate) fn prepare(context: &mut Context, what: &str, seconds: f64) -> Result
     let mut parts = Vec::with_capacity(cpus.len());
     for part in thread_group::run(&cpus, |_| Part::two_arrays(each, deadline, context.stop)) {
         let part = part.ok_or(THREAD_NOT_STARTED)?;
-        let unmapped = |error| text!("cannot map the arrays: {error}");
-        parts.push(part.map_err(unmapped)?);
+        parts.push(part.map_err(|error| text!("cannot map the arrays: {error}"))?);
     }
     context.check()?;
     // All parts have the same size, so that all threads walk the same distance.

@@ -201,8 +201,7 @@ fn positions(machine: &Machine, cpus: &CpuList) -> Vec<Position> {
     let known: BTreeMap<u32, &record::machine::Cpu> = machine.cpus.iter().map(|cpu| (cpu.id, cpu)).collect();
     let home = |id: u32| {
         let cpu = known.get(&id);
-        let package = cpu.and_then(|cpu| cpu.package).unwrap_or(0);
-        (package, cpu.and_then(|cpu| cpu.node).unwrap_or(0))
+        (cpu.and_then(|cpu| cpu.package).unwrap_or(0), cpu.and_then(|cpu| cpu.node).unwrap_or(0))
     };
     // Two orders of nodes: package by package, and alternating (the first node of each package, then the second of each…).
     let homes: BTreeSet<(u32, u32)> = cpus.iter().map(home).collect();

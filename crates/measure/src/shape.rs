@@ -162,8 +162,7 @@ impl Looker {
             return None;
         }
         self.keep_look(false);
-        let more = self.len().saturating_sub(MOST_KEPT);
-        self.looks.looks.drain(..more);
+        self.looks.looks.drain(..self.len().saturating_sub(MOST_KEPT));
         Some(&self.looks)
     }
 

@@ -83,9 +83,9 @@ pub struct FactOff {
     pub code: String,
     /// The fact in words.
     pub what: Text,
-    /// The machine's value now; `None` if there is none.
+    /// The machine's value now; `None` if it is unknown, `none` if the machine has no such limit.
     pub here: Option<String>,
-    /// The baseline's value; `None` if there is none (no quota, no limit).
+    /// The baseline's value; `None` if it is unknown, `none` if the machine had no such limit.
     pub baseline: Option<String>,
     /// Whether this difference is a consequence of another fact that also differs.
     pub follows: bool,

@@ -21,8 +21,7 @@ fn text(seconds: u64) -> String {
 
 /// Seconds since 1970 of a time in UTC.
 pub fn seconds(text: &str) -> Option<u64> {
-    let time = humantime::parse_rfc3339(text).ok()?;
-    time.duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs())
+    humantime::parse_rfc3339(text).ok()?.duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs())
 }
 
 #[cfg(test)]

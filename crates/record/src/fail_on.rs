@@ -39,8 +39,7 @@ impl FailOn {
                     .to_owned());
             }
         };
-        let metrics = parts.map(check_metric).collect::<Result<_, _>>()?;
-        Ok(Self::Slower(bound, metrics))
+        Ok(Self::Slower(bound, parts.map(check_metric).collect::<Result<_, _>>()?))
     }
 
     /// The lowest severity at which a finding causes exit status 1.

@@ -167,8 +167,7 @@ pub struct Probe {
 impl Probe {
     /// The node with the highest load latency, and that latency, ns.
     pub fn slowest(&self) -> Option<(u32, f64)> {
-        let nodes = self.latency_ns.iter().map(|(node, ns)| (*node, *ns));
-        nodes.max_by(|a, b| a.1.total_cmp(&b.1))
+        self.latency_ns.iter().map(|(node, ns)| (*node, *ns)).max_by(|a, b| a.1.total_cmp(&b.1))
     }
 }
 

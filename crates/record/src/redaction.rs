@@ -323,8 +323,7 @@ impl Pseudonyms {
     ///
     /// The part cannot be represented as JSON, the form in which names are searched for.
     pub fn redact<T: Serialize + DeserializeOwned>(&mut self, part: &T, at: &str) -> io::Result<T> {
-        let redacted = self.redacted_value(serde_json::to_value(part)?, at);
-        Ok(serde_json::from_value(redacted)?)
+        Ok(serde_json::from_value(self.redacted_value(serde_json::to_value(part)?, at))?)
     }
 
     fn redacted_value(&mut self, mut value: Value, at: &str) -> Value {

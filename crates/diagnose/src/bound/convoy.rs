@@ -101,8 +101,7 @@ impl Convoy {
         if (never_waits || is_fed(facts)) && !in_mutex {
             return None;
         }
-        let kernel = facts.system / facts.cpu().max(1e-9);
-        Some(Self { waiters, active, kernel, in_mutex })
+        Some(Self { waiters, active, kernel: facts.system / facts.cpu().max(1e-9), in_mutex })
     }
 
     /// The share of time that the process's threads waited for the lock.

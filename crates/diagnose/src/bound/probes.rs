@@ -63,8 +63,7 @@ fn kind(facts: &Facts, ratio: f64, slowed: Text) -> Cause {
     match sampled::at_memory(facts) {
         Some(seen) => {
             let says = Text::sequence([seen.says.clone(), slowed]);
-            let share = seen.share.max(share(ratio));
-            Cause { says, share, kind: None, evidence: Vec::new(), ..seen }
+            Cause { says, share: seen.share.max(share(ratio)), kind: None, evidence: Vec::new(), ..seen }
         }
         None => Cause::new(BoundBy::MemoryBandwidth, share(ratio), slowed, "touch-less"),
     }

@@ -184,8 +184,7 @@ pub(super) fn kernel(facts: &Facts) -> Option<Cause> {
     let (faults, switches) = (count("page-faults"), count("context-switches"));
     let with_kind = |kind: Option<BoundKind>, cause: Cause| {
         let known = kind.as_ref().and_then(|kind| of_kind(kind).into_iter().nth(1));
-        let advice = known.unwrap_or(cause.advice);
-        Cause { kind, advice, ..cause }
+        Cause { kind, advice: known.unwrap_or(cause.advice), ..cause }
     };
     if let Some((most, what)) = sampled.as_ref().and_then(kernel_kind) {
         let part = super::share(most.share);

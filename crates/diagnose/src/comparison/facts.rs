@@ -138,12 +138,13 @@ pub fn tell_facts(record: &Record) -> Vec<Option<String>> {
         let value = match &fact.source {
             At(show) => show_each(&look_up(&inventory, &fact.from), show),
             With(unit) => show_each(&look_up(&inventory, &fact.from), |value| {
-                value.as_f64().map(|value| format!("{value} {unit}"))
+                value.as_f64().map(|value| format!("{} {unit}", (value * 10.0).round() / 10.0))
             }),
             Of(make) => make(record),
             Caches(level, data) => caches(record, *level, *data),
         };
-        let none = || (is_inspected && fact.is("limit")).then(|| "none".to_owned());
+        let is_read = is_inspected && (!fact.is("cgroup") || record.machine.limits.cgroup_version.is_some());
+        let none = || (is_read && fact.is("limit")).then(|| "none".to_owned());
         value.filter(|value| !value.trim().is_empty()).or_else(none)
     };
     facts().iter().map(tell).collect()
@@ -296,9 +297,11 @@ fn idle_states(record: &Record) -> Option<String> {
 }
 
 fn huge_pages(record: &Record) -> Option<String> {
-    let reserved = record.conditions.before.huge_pages.iter().filter(|pages| pages.total > 0);
-    let each = reserved.map(|pages| format!("{} × {}", pages.total, bytes(pages.page_bytes)));
-    Some(each.collect::<Vec<_>>().join(", "))
+    let all = &record.conditions.before.huge_pages;
+    let reserved = all.iter().filter(|pages| pages.total > 0);
+    let each: Vec<_> =
+        reserved.map(|pages| format!("{} × {}", pages.total, bytes(pages.page_bytes))).collect();
+    (!all.is_empty()).then(|| if each.is_empty() { "none".to_owned() } else { each.join(", ") })
 }
 
 /// The current clock, used only from other tools' output: current clocks always differ, even on one machine, and linespeed measures the

@@ -245,9 +245,9 @@ fn is_judged(cell: &Cell) -> bool {
 /// The results that cannot be judged, such as single samples, and those that differ most among them.
 fn state_unjudged(c: &Comparison, mut rows: Vec<(&Row, &Cell)>, other: usize) -> Option<Text> {
     rows.sort_by(|a, b| effect(b.1).total_cmp(&effect(a.1)));
-    let Some(Verdict::NotMeasurable { reason }) = &rows.first()?.1.verdict else { return None };
+    rows.first()?;
     let figures = count_noun(rows.len(), "result");
-    let mut said = text!("comparison-unjudged", "Not judged: {figures} ({reason}).");
+    let mut said = text!("comparison-unjudged", "Not judged: {figures} (single samples, or results of 0).");
     rows.retain(|(_, cell)| effect(cell) >= NOTED);
     let most = describe_first(c, &rows, other);
     let most = (!most.is_empty()).then(|| text!("Largest differences: {most}."));

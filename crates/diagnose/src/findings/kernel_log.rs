@@ -34,7 +34,7 @@ fn find(case: &Case, name: &str, severity: Severity) -> Option<Vec<Finding>> {
 /// threshold per day (mcelog.conf, `ce-error-threshold`).
 fn find_counted(case: &Case, rule: &Rule, severity: Severity) -> Option<Vec<Finding>> {
     let before = &case.record.conditions.before;
-    let days = before.uptime_seconds.map_or(1.0, |seconds| (seconds / 86_400.0).max(1.0));
+    let days = before.uptime_seconds.map_or(f64::INFINITY, |seconds| (seconds / 86_400.0).max(1.0));
     let at = ["memory-corrected", "memory-uncorrected"].iter().position(|name| *name == rule.name)?;
     let least = [10.0 * days, 1.0][at];
     let modules = before.memory_errors.iter().map(|(module, errors)| (&**module, errors[at]));

@@ -10,8 +10,8 @@ use crate::{cores, memory_channels};
 
 /// A configured speed (MT/s) below the maximum that both devices and processor support, with one finding for each group of similar devices.
 /// Devices slowed down by a slower device are covered by `memory-mixed`. A processor may support a lower speed than the maximum of its
-/// design; if its maximum is unknown, the finding is at most a warning. It is a note if channels have several devices, for which every
-/// specification allows only a lower speed, or if the maximum of the processor's design is also unknown and all devices run at the same
+/// design; if its maximum is unknown, the finding is at most a warning. It is a note if channels have several devices, which may run
+/// slower, or if the maximum of the processor's design is also unknown and all devices run at the same
 /// standard speed, which may be the processor's maximum.
 pub(super) const RULE: Rule = Rule { name: "memory-speed", find };
 
@@ -75,20 +75,27 @@ fn slow_devices(machine: &Machine, (rated, configured): (u32, u32), names: &[Str
         .locate(place)
         .cite(text!("{who} support {rated} MT/s"), "machine.memory_devices[].rated_mt_s")
         .cite(text!("configured speed: {configured} MT/s"), "machine.memory_devices[].configured_mt_s");
-    if share_channels(machine) {
+    // No specification lowers the speed of several devices on a channel further.
+    let is_shared = share_channels(machine);
+    let may_share = is_shared && configured * 4 >= rated * 3;
+    if may_share && most.is_some() {
         let finding = finding.doubt(text!("memory-speed-shared", "(because channels have several devices)"));
         return Some(Finding { severity: Severity::Note, ..finding }.mend_as("memory-speed shared"));
     }
-    if is_supported(machine) {
+    if is_supported(machine) && !is_shared {
         return Some(finding);
     }
-    let finding = finding.doubt(text!("(unless the processor limits the speed)"));
+    let finding =
+        finding.doubt(text!("(unless the processor, or several devices on a channel, limit the speed)"));
     let mut running = memory_channels::populated(machine).filter_map(memory_channels::running_mt_s);
-    let may_be_limit = most.is_none()
+    let may_be_limit = most.is_none() && !is_shared
         // The standard speeds (JEDEC) are multiples of 800/3 MT/s or, from DDR5 on, of 400 MT/s.
         && [800, 1200].into_iter().any(|step| (u64::from(configured) + 1) * 3 % step <= 6)
         && running.all(|mt_s| mt_s.abs_diff(configured) <= ROUNDING);
-    Some(Finding { severity: if may_be_limit { Severity::Note } else { finding.severity }, ..finding })
+    Some(Finding {
+        severity: if may_be_limit || may_share { Severity::Note } else { finding.severity },
+        ..finding
+    })
 }
 
 #[cfg(test)]
@@ -137,7 +144,7 @@ mod tests {
             ("Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz", 2666, 1, None),
             ("Intel(R) Xeon(R) Silver 4110 CPU @ 2.10GHz", 2400, 1, None),
             ("Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz", 1866, 1, Some((2666.0, Severity::Serious))),
-            ("Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz", 1866, 2, Some((2666.0, Severity::Note))),
+            ("Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz", 2400, 2, Some((2666.0, Severity::Note))),
             ("Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz", 2133, 1, Some((2666.0, Severity::Warning))),
             ("AMD EPYC 7251 8-Core Processor", 2400, 1, Some((2666.0, Severity::Warning))),
             ("Some Processor 1", 2133, 1, Some((3200.0, Severity::Note))),
@@ -182,7 +189,11 @@ mod tests {
             let is_shared =
                 finding.what.sentences().iter().any(|one| one.code() == Some("memory-speed-shared"));
             assert_eq!(
-                (is_shared, finding.severity == Severity::Note, finding.remedy.len() == 1),
+                (
+                    is_shared,
+                    finding.severity == Severity::Note,
+                    finding.remedy == remedies("memory-speed shared")
+                ),
                 (expected, expected, expected),
                 "{finding:?}"
             );

@@ -42,9 +42,13 @@ impl Past {
         let at = record::date::seconds(&record.started)?;
         let mut values = tell_facts(record);
         let kind = crate::Kind::from_facts(&values);
-        let disturbance = disturbance(record).map_or("none".to_owned(), |why| why.to_string());
+        // Only the kind, because the amount differs between any two disturbed runs.
+        let kind_of =
+            |why: Text| if why.value("taken").is_some() { "the hypervisor" } else { "other processes" };
+        let is_known = record.conditions.after.is_some();
+        let disturbance = disturbance(record).map(kind_of).or(is_known.then_some("none")).map(str::to_owned);
         let mode = record.mode.map(|mode| mode.to_string());
-        values.extend([Some(record.tool.version.clone()), mode, Some(disturbance)]);
+        values.extend([Some(record.tool.version.clone()), mode, disturbance]);
         Some(Self {
             moment: Moment { record: path, started: record.started.clone(), at },
             host: record.machine.hostname.clone().unwrap_or_default(),

@@ -34,6 +34,5 @@ fn limit(case: &Case, steps: &mut Steps, alone: Option<&Measurement>) {
     let least = upper.into_iter().chain(base).min_by(|a, b| a.0.total_cmp(&b.0));
     let Some((hz, cause)) = least else { return };
     let ceiling = steps.breakdown.ceiling;
-    let takes = (ceiling - hz).min(ceiling - alone.value());
-    steps.take(cause, Some("clock-limit"), takes, None, true);
+    steps.take(cause, Some("clock-limit"), (ceiling - hz).min(ceiling - alone.value()), None, true);
 }

@@ -276,8 +276,7 @@ fn kinds(machine: &Machine, usable: &CpuList) -> Vec<(String, CpuList)> {
     for cpu in machine.cpus.iter().filter(|cpu| usable.contains(cpu.id)) {
         let Some(kind) = &cpu.kind else { continue };
         let entry = kinds.entry(kind.clone()).or_default();
-        let speed = cpu.capacity.map_or(cpu.max_hz.unwrap_or(0), u64::from);
-        entry.0 = entry.0.max(speed);
+        entry.0 = entry.0.max(cpu.capacity.map_or(cpu.max_hz.unwrap_or(0), u64::from));
         entry.1.insert(cpu.id);
     }
     if kinds.len() < 2 {

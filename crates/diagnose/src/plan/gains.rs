@@ -38,8 +38,7 @@ pub(super) fn gains(
     };
     let kinds = [(&costs.latency, waiting, reach), (&costs.bandwidth, "memory-bandwidth-bound", None)];
     let all = kinds.into_iter().filter_map(|(matrix, program, reach)| {
-        let matrix = matrix.as_ref()?;
-        gain((record, available), costs, matrix, processes, program, reach.as_ref())
+        gain((record, available), costs, matrix.as_ref()?, processes, program, reach.as_ref())
     });
     all.collect()
 }

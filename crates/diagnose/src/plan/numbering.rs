@@ -123,8 +123,7 @@ mod tests {
     }
 
     fn find_numbering(machine: &Machine) -> (BTreeMap<u32, u32>, Numbering) {
-        let on_node = machine.cpus.iter().filter_map(|cpu| Some((cpu.id, cpu.node?))).collect();
-        cores(machine, &on_node)
+        cores(machine, &machine.cpus.iter().filter_map(|cpu| Some((cpu.id, cpu.node?))).collect())
     }
 
     #[test]

@@ -24,8 +24,7 @@ pub(crate) fn state_repeatability(record: &Record, headlines: &mut [Headline]) {
 /// itself.
 fn resources_of_half(record: &Record, which: usize) -> Vec<(String, f64)> {
     let half = |m: &Measurement| {
-        let value = m.halves()?[which];
-        let summary = Summary { interval: None, ..Summary::from_samples(&[value]) };
+        let summary = Summary { interval: None, ..Summary::from_samples(&[m.halves()?[which]]) };
         let (metric, unit, labels, detail) = (m.metric, m.unit.clone(), m.labels.clone(), m.detail.clone());
         Some(Measurement {
             metric,

@@ -85,8 +85,7 @@ pub fn shape(looks: &Looks, machine: &Machine) -> Option<Shape> {
     let state = |look: &Look, levels: &[Domains]| {
         let domains = divides.iter().filter_map(|level| levels[*level].clone()).collect();
         let far = looks.cpus.iter().zip(&look.memory_ns).filter(|(_, ns)| is_far(ns));
-        let far_from_memory = far.map(|(cpu, _)| *cpu).collect();
-        ShapeState { cores: series.cores(look), domains, far_from_memory }
+        ShapeState { cores: series.cores(look), domains, far_from_memory: far.map(|(cpu, _)| *cpu).collect() }
     };
     let states: Vec<Option<ShapeState>> =
         series.all.iter().zip(&split).map(|(look, levels)| Some(state((*look)?, levels))).collect();
@@ -270,8 +269,7 @@ impl ShownDomains {
         // A level in which each domain is a single core shows nothing about distances between cores.
         each.retain(|domains| domains.len() > 1 && *domains != own);
         each.extend(far.iter().cloned());
-        let cores = machine.cpus.iter().filter_map(|cpu| Some((cpu.id, cpu.core?))).collect();
-        Self { cores, each, far }
+        Self { cores: machine.cpus.iter().filter_map(|cpu| Some((cpu.id, cpu.core?))).collect(), each, far }
     }
 
     /// Whether Linux reports these CPUs as siblings.

@@ -142,8 +142,7 @@ impl Listed {
                     sink.draft.facts.clash.get_or_insert([one.clone(), other.clone()]);
                 }
                 if let Some(says) = says {
-                    let origins = both().collect();
-                    sink.contradict(says, origins);
+                    sink.contradict(says, both().collect());
                 }
                 at
             }

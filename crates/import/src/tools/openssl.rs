@@ -272,8 +272,7 @@ impl SpeedReader {
 
     fn workload(&self, name: &str) -> String {
         // OpenSSL 1.1 prints `evp` instead of the name of a digest.
-        let named = self.command.option(&["-evp"]).filter(|_| name == "evp");
-        let name = named.unwrap_or(name);
+        let name = self.command.option(&["-evp"]).filter(|_| name == "evp").unwrap_or(name);
         let bits = name.contains(" bits");
         let canonical = if bits { name.to_owned() } else { name.replace(' ', "-") };
         // Another operation on the same bytes is a different workload.

@@ -40,8 +40,7 @@ impl Reader for PublishedReader {
         } else if text.is_empty() {
             return Fit::Between;
         } else if let Some(says) = text.strip_prefix("contradiction:") {
-            let origins = vec![sink.origin(line)];
-            sink.contradict(says.trim().to_owned(), origins);
+            sink.contradict(says.trim().to_owned(), vec![sink.origin(line)]);
         } else if let Some(note) = text.strip_prefix("note:") {
             sink.draft.machine.notes.push(note.trim().into());
         } else if self.facts >= MOST_FACTS {

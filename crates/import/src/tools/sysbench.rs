@@ -86,8 +86,7 @@ impl SysbenchReader {
 
     fn labelled(&mut self, label: &str, value: &str, line: Line) -> Fit {
         let plain = |unit: &str| parse_plain(value.strip_suffix(unit).unwrap_or(value));
-        let known = rows("figure|rate|setting|latency").find(|[_, known, ..]| *known == label);
-        let latency = match known {
+        let latency = match rows("figure|rate|setting|latency").find(|[_, known, ..]| *known == label) {
             Some(["figure", _, name, _]) => return self.set(name, plain("s"), line),
             Some(["rate", _, name, _]) => {
                 let inner = value.split_once('(').and_then(|(_, inner)| inner.split_once(" per sec"));

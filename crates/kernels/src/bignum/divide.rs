@@ -17,8 +17,7 @@ impl Divider {
     pub(super) const fn new(divisor: u64) -> Divider {
         let shift = divisor.leading_zeros();
         let divisor = divisor << shift;
-        let reciprocal = (u128::MAX / divisor as u128) as u64;
-        Divider { divisor, shift, reciprocal }
+        Divider { divisor, shift, reciprocal: (u128::MAX / divisor as u128) as u64 }
     }
 
     /// The quotient and the remainder of a dividend that is less than the divisor × 2⁶⁴.

@@ -92,8 +92,7 @@ fn of_constants(word: u32) -> Instruction {
         }
         // MOVN, MOVZ, MOVK.
         5 => {
-            let shift = 16 * field(word, 21, 2);
-            let value = u64::from(field(word, 5, 16)) << shift;
+            let value = u64::from(field(word, 5, 16)) << (16 * field(word, 21, 2));
             let value = match field(word, 29, 2) {
                 0 => !value,
                 2 => value,
@@ -448,8 +447,7 @@ fn of_memory(word: u32) -> Instruction {
         let (by, bytes) = (register(word, 16), 1 << size);
         let a = Source::Loaded { bytes, signed: false };
         let adds = Operation { op: Op::Add, a, b: source(by, bytes, 0), to: Target::Stored, bytes };
-        let does = (field(word, 12, 4) == 0).then_some(adds);
-        return Instruction { does, ..atomic(general(by), true) };
+        return Instruction { does: (field(word, 12, 4) == 0).then_some(adds), ..atomic(general(by), true) };
     }
     // Pairs.
     if word & 0x3a00_0000 == 0x2800_0000 {

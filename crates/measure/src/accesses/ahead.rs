@@ -167,8 +167,7 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
                 Some(Some(by))
             }
             Flow::Call(_) => {
-                let lost = self.code.set.lost_in_calls();
-                self.lose(lost);
+                self.lose(self.code.set.lost_in_calls());
                 Some(None)
             }
             Flow::Return => Some(Some(self.take_return()?.wrapping_sub(end) as i64)),
@@ -328,10 +327,7 @@ impl<'a, R: FnMut(u64, u8) -> Option<Known>> Ahead<'a, R> {
         match source {
             Source::Constant(value) => Some(value),
             Source::Register(part) => part.value(|number| self.register(number)),
-            Source::Loaded { bytes, signed } => {
-                let value = self.load(address?, bytes)?;
-                Some(extend(value, bytes, signed))
-            }
+            Source::Loaded { bytes, signed } => Some(extend(self.load(address?, bytes)?, bytes, signed)),
             Source::Address(operand) => operand.address(|number| self.register(number), end),
         }
     }

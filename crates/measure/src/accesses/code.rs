@@ -390,8 +390,7 @@ impl Listing {
         let falls = self.here.checked_sub(1);
         let mut branches = self.before(self.here).into_iter().chain(falls).chain(jumps).filter(is_branch);
         let load_of = |at| self.attribute_inputs(at, LINKS_OF_BRANCH).0.filter(|load| !load.atomic);
-        let of_branch = || branches.find_map(load_of).filter(|_| waits == Waits::Jump);
-        (load.or_else(of_branch), waits)
+        (load.or_else(|| branches.find_map(load_of).filter(|_| waits == Waits::Jump)), waits)
     }
 
     /// Why an instruction waits for its inputs: a load, directly or through at most `most` other instructions, or another reason.

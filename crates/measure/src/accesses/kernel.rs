@@ -16,8 +16,7 @@ fn number(mut origin: Origin, sample: &Sample, mut code: impl FnMut(u64) -> Opti
     let first = stack;
     let word = |address: u64| {
         let from = usize::try_from(address.checked_sub(first)?).ok()?;
-        let bytes = sample.stack.get(from..)?.first_chunk::<8>()?;
-        Some(u64::from_le_bytes(*bytes))
+        Some(u64::from_le_bytes(*sample.stack.get(from..)?.first_chunk::<8>()?))
     };
     for passed in 0..PASSED {
         let register = match origin {

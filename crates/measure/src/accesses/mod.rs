@@ -273,16 +273,14 @@ impl Accesses {
                 other => other.insert(Pages::of(sample.pid)),
             };
             let place = (sample.pid, sample.ip);
-            let is_new = !sites.contains_key(&place);
-            if is_new && new < NEW_SITES {
+            if !sites.contains_key(&place) && new < NEW_SITES {
                 new += 1;
                 sites.insert(place, Site::read(pages, sample.ip));
             }
             let mut none = Site::default();
             let site = sites.get_mut(&place).unwrap_or(&mut none);
             let mut elsewhere = |address: u64| {
-                let place = (sample.pid, address);
-                codes.entry(place).or_insert_with(|| Code::read(pages, address)).clone()
+                codes.entry((sample.pid, address)).or_insert_with(|| Code::read(pages, address)).clone()
             };
             if sample.in_kernel {
                 // The link is enough here: reading more about the file takes longer, and may wait for a server.

@@ -45,10 +45,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Instruction> {
     if one.is_invalid() {
         return None;
     }
-    FACTORY.with_borrow_mut(|factory| {
-        let uses = factory.info(&one);
-        Some(of(&one, uses))
-    })
+    FACTORY.with_borrow_mut(|factory| Some(of(&one, factory.info(&one))))
 }
 
 /// Builds the instruction from its operands and used registers.

@@ -221,8 +221,7 @@ fn refusals(counters: &Counters) -> Vec<(&'static str, Text)> {
 /// The clock from the best available source: the PMU, the kernel, or (for runs long enough to be sampled) a chain of adds right after the
 /// end of the run. The chain shows the clock of linespeed's own core rather than that of the command's core.
 fn clock(reading: &Reading, cpufreq: Option<f64>, samples: u64) -> Option<(f64, &'static str)> {
-    let counted = reading.get("cycles").zip(reading.get("task-clock"));
-    if let Some((cycles, time)) = counted
+    if let Some((cycles, time)) = reading.get("cycles").zip(reading.get("task-clock"))
         && time.value > 0.0
         && !cycles.user_only
     {

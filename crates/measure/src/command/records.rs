@@ -380,8 +380,7 @@ fn cover(runs: &[Run], figures: &mut Figures) {
     for (event, why, opened) in missing {
         let is_counted =
             |m: &Measurement| m.labels.word(Label::Event) == Some(event) && !m.detail.has(detail::SOURCE);
-        let have = figures.measurements.iter().any(is_counted);
-        if reported.contains(event) || have {
+        if reported.contains(event) || figures.measurements.iter().any(is_counted) {
             continue;
         }
         reported.push(event);

@@ -272,8 +272,7 @@ pub(super) fn may_pin() -> bool {
         let mut opener = Opener::new(Whose::Thread(0), Scope::Own, Mode::default(), here);
         opener.open(&Wish { pinned: true, ..Wish::plain(events::CORE_GROUP) });
         // The first pair that this PMU supports.
-        let pairs = HARDWARE_GROUPS[1..].iter().filter(|names| names.len() == 2);
-        for names in pairs {
+        for names in HARDWARE_GROUPS[1..].iter().filter(|names| names.len() == 2) {
             if opener.groups.len() < 2 {
                 opener.open(&Wish::plain(names));
             }

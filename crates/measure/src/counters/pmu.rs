@@ -63,8 +63,7 @@ impl Pmu {
 
     /// An event that the unit describes in its `events` directory.
     pub(super) fn event(&self, root: &Root, name: &str) -> Option<Code> {
-        let text = root.text(&self.file(&format!("events/{name}")))?;
-        self.encode(root, &text)
+        self.encode(root, &root.text(&self.file(&format!("events/{name}")))?)
     }
 
     /// The factor for a count of that event; 1 if none is listed.

@@ -21,8 +21,7 @@ pub(crate) fn counts(event: &'static str, counts: &[&Count], place: &Labels) -> 
     let values = counts.iter().map(|count| count.value).collect();
     let coverage = counts.iter().map(|count| count.coverage()).fold(1.0, f64::min);
     let m = Measurement::new(metrics::COUNTER_COUNT, place, values).with_detail(detail::COVERAGE, coverage);
-    let user_only = counts.iter().any(|count| count.user_only);
-    if user_only { m.with_detail(detail::MODE, "user") } else { m }
+    if counts.iter().any(|count| count.user_only) { m.with_detail(detail::MODE, "user") } else { m }
 }
 
 /// Each category's shares in several readings; empty if there are none.

@@ -266,8 +266,7 @@ fn header(bytes: [u8; 8]) -> (u32, u16, usize) {
 }
 
 fn word(record: &[u8], at: usize) -> Option<u64> {
-    let bytes = record.get(8 * at..8 * at + 8)?;
-    Some(u64::from_ne_bytes(bytes.try_into().ok()?))
+    Some(u64::from_ne_bytes(record.get(8 * at..8 * at + 8)?.try_into().ok()?))
 }
 
 /// The two 32-bit numbers of a word, in memory order.

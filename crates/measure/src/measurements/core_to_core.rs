@@ -132,8 +132,7 @@ fn joined(mut all: Measurement, more: Measurement) -> Measurement {
     let (n, looks) = (all.samples.len() as u32, looks(&all).chain(looks(&more)).collect());
     all.marks.extend(more.marks.into_iter().map(|mark| SampleMark { sample: mark.sample + n, ..mark }));
     all.samples.extend(more.samples);
-    let summary = Summary::from_samples(&all.samples);
-    Measurement { summary, doubt: None, ..all }.with_looks(looks)
+    Measurement { summary: Summary::from_samples(&all.samples), doubt: None, ..all }.with_looks(looks)
 }
 
 /// Measures each pair once more.
@@ -290,8 +289,7 @@ fn push(context: &mut Context, done: &mut Done, pair: &Pair, figures: Figures) {
     let is_same =
         |one: &Measurement| done.until.is_some() && one.metric == m.metric && one.labels == m.labels;
     let earlier = context.measurements.iter().position(is_same).map(|at| context.measurements.remove(at));
-    let all = earlier.into_iter().fold(m, |more, all| joined(all, more));
-    context.push(judged(all, TARGET));
+    context.push(judged(earlier.into_iter().fold(m, |more, all| joined(all, more)), TARGET));
 }
 
 impl Done {

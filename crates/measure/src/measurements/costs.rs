@@ -69,8 +69,7 @@ fn run(context: &mut Context) -> Result<(), Halt> {
     let inside = &mut *context;
     thread_group::run_on(lead, move |member| {
         if !member.pinned {
-            let why = text!("the thread cannot be pinned to CPU {cpu}", cpu = lead);
-            inside.degrade(NAME, why);
+            inside.degrade(NAME, text!("the thread cannot be pinned to CPU {cpu}", cpu = lead));
         }
         measure_single(inside, lead, sampling);
     })
@@ -144,8 +143,7 @@ fn measure_single(context: &mut Context, cpu: u32, sampling: Sampling) {
     for (page, step, pages) in [(Page::Base, base_page() as usize, 1024), (Page::Huge, HUGE, 16)] {
         let what = format!("costs page fault {}", page.word());
         if (step * pages) as u64 > context.memory_allowance() {
-            let why = text!("not enough memory");
-            context.coverage.push(Coverage::skipped(what, why));
+            context.coverage.push(Coverage::skipped(what, text!("not enough memory")));
             continue;
         }
         match page_faults(page, step, pages, sampling, &mut watch) {
@@ -213,8 +211,7 @@ fn mispredicts(cpu: u32, sampling: Sampling, watch: &mut Watch) -> Measurement {
     let (mut bits, zeros) = (vec![0u8; BRANCHES], vec![0u8; BRANCHES]);
     let samples = sampling.samples(|| {
         for chunk in bits.chunks_mut(8) {
-            let bytes = random.number().to_le_bytes();
-            for (bit, byte) in chunk.iter_mut().zip(bytes) {
+            for (bit, byte) in chunk.iter_mut().zip(random.number().to_le_bytes()) {
                 *bit = byte & 1;
             }
         }

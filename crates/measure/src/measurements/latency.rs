@@ -132,8 +132,7 @@ fn open_curve(context: &mut Context, page: Page, largest: usize, node: Option<u3
 
 fn take_curves(context: &mut Context, cpu: u32, pinned: bool, sizes: &[usize]) -> Result<(), Halt> {
     if !pinned {
-        let why = text!("the thread cannot be pinned to CPU {cpu}");
-        context.degrade(NAME, why);
+        context.degrade(NAME, text!("the thread cannot be pinned to CPU {cpu}"));
     }
     let node = context.node_of(cpu);
     let largest = sizes.last().copied().unwrap_or(SMALLEST);

@@ -153,8 +153,7 @@ fn latency(context: &mut Context, rows: &[Row], columns: &mut [Column], seconds:
                 .with_detail(detail::CPU, row.lead)
                 .with_detail(detail::BYTES, column.cycle.bytes())
                 .with_detail(detail::EVICTED, kernels::flush::available());
-            let m = with_proof(m, context, row, column);
-            context.push(m);
+            context.push(with_proof(m, context, row, column));
         }
     }
     ended?;
@@ -238,8 +237,7 @@ fn bandwidth(
             );
             m.doubt = Some(why.into());
         }
-        let m = with_proof(m, context, row, column);
-        context.push(m);
+        context.push(with_proof(m, context, row, column));
     }
     ended?;
     if reported < all {

@@ -219,8 +219,7 @@ fn replace_time(context: &mut Context, seen: &Seen, cpu: u32) {
 /// The steps for which there is enough memory; the others are listed in the coverage.
 fn affordable(context: &mut Context, workload: &dyn Workload, steps: &[Step]) -> Vec<Step> {
     let each = workload.definition().bytes;
-    let allowed = context.memory_allowance();
-    let threads = allowed.checked_div(each).map_or(usize::MAX, |n| n as usize);
+    let threads = context.memory_allowance().checked_div(each).map_or(usize::MAX, |n| n as usize);
     // Each CPU keeps its memory from its first step to the last step.
     let mut cpus = BTreeSet::new();
     let (mut some, mut left_out) = (Vec::new(), Vec::new());

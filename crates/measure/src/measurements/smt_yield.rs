@@ -179,8 +179,7 @@ fn make_measurement(
         .with_detail(detail::TOGETHER, json!(middle(&seen[1], |slice| slice.rate)))
         .with_detail(detail::CLOCK_HZ, json!(middle(&seen[1], |slice| slice.clock_hz).round()));
     let marks = |slices: &[Slice]| slices.iter().flat_map(|s| s.marks.clone()).collect::<BTreeSet<_>>();
-    let marks = mark_samples(rounds.iter().map(|(_, slices)| marks(slices)));
-    judged(Measurement { marks, ..m }, TARGET)
+    judged(Measurement { marks: mark_samples(rounds.iter().map(|(_, slices)| marks(slices))), ..m }, TARGET)
 }
 
 #[cfg(test)]

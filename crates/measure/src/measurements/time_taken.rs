@@ -258,8 +258,7 @@ pub(crate) struct Shares {
 /// The shares stolen from threads that spin on all of these CPUs at the same time, for this long; `None` for a CPU on
 /// which no thread ran.
 pub(crate) fn sample_shares(cpus: &[u32], duration: Duration, stop: &Stop) -> Vec<Shares> {
-    let rate = watch::ticks_a_second() / 1e9;
-    spin_all(cpus, rate, (duration, Duration::ZERO), stop)
+    spin_all(cpus, watch::ticks_a_second() / 1e9, (duration, Duration::ZERO), stop)
         .into_iter()
         .flatten()
         .filter_map(|seen| seen.shares())

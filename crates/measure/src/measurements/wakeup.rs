@@ -249,8 +249,7 @@ fn report_refusals<'a>(
         );
     }
     if let Some(why) = seen.clone().find_map(|s| s.slack_refused.clone()) {
-        let why = text!("cannot set timer slack: {why}");
-        context.degrade(Coverage::TUNED_WAKEUP, why);
+        context.degrade(Coverage::TUNED_WAKEUP, text!("cannot set timer slack: {why}"));
     }
     let moved: u64 = seen.clone().map(|s| s.moved).sum();
     if moved > 0 || seen.clone().any(|s| !s.latencies.is_empty() && !s.pinned) {

@@ -236,8 +236,7 @@ impl Sampler {
             self.threads.retain(|key, _| there.contains(key));
         }
         let clocks = std::mem::take(&mut self.clocks);
-        let clock = (!clocks.is_empty()).then(|| record::Summary::from_samples(&clocks).median);
-        (seen, clock)
+        (seen, (!clocks.is_empty()).then(|| record::Summary::from_samples(&clocks).median))
     }
 
     /// Samples a thread and returns it with its CPU time since the previous sample, ns, and whether it was scheduled

@@ -216,8 +216,7 @@ impl Thread {
         }
         // The kernel shows no switches of an exited thread. At the first reading, all switches count as earlier ones.
         let now = involuntary_switches(self.pid, self.tid);
-        let before = self.involuntary.replace(now).unwrap_or(now);
-        now.saturating_sub(before)
+        now.saturating_sub(self.involuntary.replace(now).unwrap_or(now))
     }
 
     /// Whether the thread waited at the last sample and has not been on a CPU since. This reads only one file, and does not

@@ -120,8 +120,7 @@ impl<'a> Seen<'a> {
         }
         if !self.run.unpinned.is_empty() {
             let cpus: CpuList = self.run.unpinned.iter().copied().collect();
-            let why = text!("the thread for CPU {cpus} could not be pinned");
-            m.doubt = Some(why.into());
+            m.doubt = Some(text!("the thread for CPU {cpus} could not be pinned").into());
         }
         m
     }

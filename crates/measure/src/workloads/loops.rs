@@ -52,8 +52,7 @@ pub(super) fn repeat(
     run: impl Fn(u64) + Send + 'static,
     verify: impl Fn() -> Result<(), WrongResult> + Send + 'static,
 ) -> Box<dyn Worker> {
-    let iterations = iterations_a_round(&run);
-    Box::new(Loop { run, verify, iterations, operations: work.operations })
+    Box::new(Loop { iterations: iterations_a_round(&run), run, verify, operations: work.operations })
 }
 
 struct Loop<R, V> {

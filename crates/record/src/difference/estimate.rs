@@ -30,8 +30,7 @@ impl Estimate {
         let count = blocks.len() as f64;
         let middle = blocks.iter().sum::<f64>() / count;
         let scatter = blocks.iter().map(|block| (block - middle).powi(2)).sum::<f64>();
-        let error = (blocks.len() > 1).then(|| (scatter / (count - 1.0) / count, count - 1.0));
-        Self { value, error }
+        Self { value, error: (blocks.len() > 1).then(|| (scatter / (count - 1.0) / count, count - 1.0)) }
     }
 
     /// The mean of consecutive moments, each of which has a value and a weight; `None` if the weights sum to zero.

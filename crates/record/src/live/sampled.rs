@@ -111,8 +111,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn a_share_lies_in_its_interval(all in 1_u64..5000, of in 0.0..=1.0_f64, untold in 0_u64..5000) {
-            let count = (of * all as f64) as u64;
-            let share = Share::of(count, all, untold);
+            let share = Share::of((of * all as f64) as u64, all, untold);
             proptest::prop_assert!(share.low <= share.share + 1e-12 && share.share <= share.high + 1e-12);
             proptest::prop_assert!(share.high > 0.0 && share.high <= 1.0 && share.low >= 0.0);
         }

@@ -109,8 +109,7 @@ pub(super) fn entries(
     if is_new {
         let settled = files.iter().zip(&all).filter(|((_, state), _)| state.is_settled(now));
         let known = settled.filter_map(|((path, of), entry)| {
-            let name = path.file_name()?.to_str()?.to_owned();
-            Some((name, Known { of: *of, is: entry.clone()? }))
+            Some((path.file_name()?.to_str()?.to_owned(), Known { of: *of, is: entry.clone()? }))
         });
         let index = Index { index: VERSION, files: known.collect() };
         let text = serde_json::to_string(&index).unwrap_or_default();

@@ -172,8 +172,9 @@ fn snapshot(state: &Snapshot) -> Section {
     let load = |[one, five, fifteen]: [f64; 3]| format!("{one:.2}, {five:.2}, {fifteen:.2} (1, 5, 15 min)");
     section.add_some("Load average", state.load.map(load));
     section.add_some("Running", state.running.map(|tasks| count_noun(tasks as usize, "task")));
-    let pressure =
-        state.pressure.iter().map(|(what, share)| Some(format!("{what} {}", units::percent(*share))));
+    let pressure = state.pressure.iter().map(|(what, share)| {
+        Some(format!("{} {}", what.replace("_full", " (all tasks)"), units::percent(*share)))
+    });
     section.add("Pressure, 10 s", listed(pressure));
     section.add_some("Steal", state.steal_share.map(steal_share));
     section.add_some("Memory available", state.memory_available_bytes.map(units::bytes));

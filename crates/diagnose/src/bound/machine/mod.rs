@@ -60,8 +60,7 @@ pub(super) fn counted(cores: &Cores) -> Vec<Measurement> {
     let share = |(category, share): (&String, &f64)| {
         figure(metrics::COUNTER_SHARE, Label::Category, category, *share)
     };
-    let shares = cores.top_down.iter().map(share);
-    ipc.into_iter().chain(shares).collect()
+    ipc.into_iter().chain(cores.top_down.iter().map(share)).collect()
 }
 
 /// Run-queue time of threads, s: the kernel's count or, without one, an estimate from the sampled number of runnable threads without a CPU.
@@ -164,8 +163,7 @@ fn busy(interval: &Interval) -> Value {
 }
 
 fn idle(interval: &Interval) -> Cause {
-    let says = text!("Idle: CPUs {busy} busy.", busy = busy(interval));
-    Cause::new(BoundBy::Idle, 1.0, says, "idle")
+    Cause::new(BoundBy::Idle, 1.0, text!("Idle: CPUs {busy} busy.", busy = busy(interval)), "idle")
 }
 
 fn working(facts: &Facts, interval: &Interval, memory_follows: bool) -> Cause {

@@ -30,8 +30,7 @@ pub(super) const CYCLICTEST: Tool = Tool {
     opens,
     reader: |command| {
         let options = command.map(|command| Options::read(&command.text)).unwrap_or_default();
-        let seen = Seen { options, ..Seen::default() };
-        Box::new(CyclicReader { seen, ..CyclicReader::default() })
+        Box::new(CyclicReader { seen: Seen { options, ..Seen::default() }, ..CyclicReader::default() })
     },
 };
 

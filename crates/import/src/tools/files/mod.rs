@@ -160,7 +160,7 @@ fn is_line_of(path: &str, text: &str) -> bool {
         "cpu.stat" | "memory.stat" | "vmstat" | "stat" => {
             scan::all(rest.split_whitespace(), parse_plain).is_some_and(|all| !all.is_empty())
         }
-        _ if path.contains("pressure") => matches!(first, "some" | "full"),
+        _ if path.contains("/pressure/") || path.ends_with(".pressure") => matches!(first, "some" | "full"),
         "os-release" => text.contains('='),
         "interrupts" | "softirqs" => first.ends_with(':') || first.starts_with("CPU"),
         "swaps" => scan::begins(text, "Filename|/"),
@@ -207,7 +207,10 @@ fn stated<'t>(text: &'t str, folder: &str) -> Option<(String, Option<&'t str>)> 
     // Names of devices contain colons: `intel-rapl:0:0/name`, `0000:3b:00.0/numa_node`.
     let is_hex = |number: &str| u64::from_str_radix(number, 16).is_ok();
     let is_number = |part: &str| part.split([':', '.']).all(is_hex);
-    let is_named = |at: usize| text[at + 1..].split_once('/').is_some_and(|(part, _)| is_number(part));
+    let is_name = |rest: &str| rest.starts_with(|c: char| c.is_ascii_lowercase());
+    let is_named = |at: usize| {
+        text[at + 1..].split_once('/').is_some_and(|(part, rest)| is_number(part) && is_name(rest))
+    };
     let mut ends = text.match_indices([':', '=', ' ', '\t']);
     let end = ends.find(|(at, mark)| *mark != ":" || !is_named(*at)).map_or(text.len(), |(at, _)| at);
     let (path, rest) = text.split_at(end);

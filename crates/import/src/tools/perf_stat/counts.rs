@@ -393,8 +393,7 @@ fn ipc(instructions: &Slot, cycles: &Slot, run: &Run, sink: &mut Sink) {
         let says = format!(
             "perf stat states {stated} instructions per cycle, but its counts give {value:.3}; the record uses the counts"
         );
-        let origins = vec![sink.origin(line), sink.origin(cycles.line.line())];
-        sink.contradict(says, origins);
+        sink.contradict(says, vec![sink.origin(line), sink.origin(cycles.line.line())]);
     }
     sink.add_figure(with_run(m, run), line);
 }

@@ -247,8 +247,7 @@ impl Reader for PerfReader {
         if self.run.attached.is_none()
             && let Some(workload) = self.run.workload.clone()
         {
-            let times = [None, Some("user"), Some("system")].into_iter().zip(&self.times);
-            for (state, time) in times {
+            for (state, time) in [None, Some("user"), Some("system")].into_iter().zip(&self.times) {
                 let Some(time) = time else { continue };
                 let mut m = scan::run_time(Some(&workload), state, time.seconds);
                 if state.is_none() {

@@ -168,6 +168,5 @@ fn time_on_cpu<T>(work: impl FnOnce() -> T) -> (T, Option<f64>) {
     let (from, cpu) = (Instant::now(), os::thread_cpu_ns());
     let result = work();
     let passed = from.elapsed().as_nanos() as f64;
-    let had = os::thread_cpu_ns().zip(cpu).map(|(now, then)| (now - then) / passed);
-    (result, had)
+    (result, os::thread_cpu_ns().zip(cpu).map(|(now, then)| (now - then) / passed))
 }

@@ -25,8 +25,7 @@ pub(super) fn run(group: &Group, parts: &[Part], stream: &Stream, seconds: f64) 
     common_interval::run(&group.cpus, SLICES, |member| {
         member.wait();
         let log = walk(group, parts, stream, seconds, member);
-        let moved = member.has_moved();
-        (log, moved)
+        (log, member.has_moved())
     })
 }
 

@@ -177,8 +177,7 @@ impl<'a> Driver<'a> {
     /// The clocks of both sides, at the same time.
     fn clocks(&mut self) -> Result<(f64, f64), Failed> {
         self.ask(LOOK_AT_CLOCK, 0, 0, 0);
-        let own = look_at_clock();
-        Ok((own, f64::from_bits(self.answer()?)))
+        Ok((look_at_clock(), f64::from_bits(self.answer()?)))
     }
 
     /// Waits while the two clocks rise: until two successive readings agree on both sides, or `limit` has passed.

@@ -122,8 +122,7 @@ impl Reservoir {
         if self.kept.len() < most {
             self.kept.push(pair);
         } else {
-            let place = random.below(self.offered);
-            if let Some(old) = self.kept.get_mut(place) {
+            if let Some(old) = self.kept.get_mut(random.below(self.offered)) {
                 *old = pair;
             }
         }

@@ -57,8 +57,7 @@ pub(super) fn sample_again(
     };
     let mut taken: Vec<Vec<Watched>> = others.iter().map(|_| Vec::new()).collect();
     for turn in 0..TURNS {
-        let again = curves.iter_mut().filter(|curve| turn > 0 && reached(curve));
-        for curve in again {
+        for curve in curves.iter_mut().filter(|curve| turn > 0 && reached(curve)) {
             let hops = curve.points.last().map_or(hops, |point| point.hops);
             let samples = sample_set(curve, hops, many, context, watch);
             if let Some(point) = curve.points.last_mut() {
@@ -100,8 +99,7 @@ fn sample_set(
     context: &mut Context,
     watch: &mut Watch,
 ) -> Vec<Watched> {
-    let out_of_time = || context.out_of_time();
-    warm::settle(&mut curve.cycle, curve.page.bytes(), context.depth, out_of_time);
+    warm::settle(&mut curve.cycle, curve.page.bytes(), context.depth, || context.out_of_time());
     let effort = Effort { least: many, most: many, target: 0.0 };
     context.look(false);
     watch.look = context.next_look();

@@ -101,8 +101,7 @@ fn next_turn(random: &mut Random, round: usize, turn: usize, rows: usize, column
 /// Flushes the columns in which the next round would otherwise load lines for a second time.
 fn refresh(columns: &mut [Column], lines: u64) {
     for column in columns.iter_mut().filter(|column| !column.has_fresh(lines)) {
-        let cpu = column.builder;
-        thread_group::run_on(cpu, |_| column.evict());
+        thread_group::run_on(column.builder, |_| column.evict());
     }
 }
 

@@ -231,8 +231,7 @@ pub(crate) fn build(
             None => notes.add_skipped(node, Unavailable::new(THREAD_NOT_STARTED)),
         }
     }
-    let deeper = context.at_more_length("numa");
-    context.coverage.extend(notes.into_entries(wanted, &deeper));
+    context.coverage.extend(notes.into_entries(wanted, &context.at_more_length("numa")));
     columns
 }
 

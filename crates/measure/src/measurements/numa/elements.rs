@@ -83,15 +83,13 @@ impl<'a> Arrays<'a> {
                 log.note(member.start, done);
                 at = (at + CHUNK) % this.bytes;
             }
-            let moved = member.has_moved() || !member.pinned;
-            (log, at, moved)
+            (log, at, member.has_moved() || !member.pinned)
         };
         let Some((log, at, moved)) = thread_group::run(&[cpu], walk).into_iter().flatten().next() else {
             return (Vec::new(), false);
         };
         self.at = at;
-        let rates = common_interval::rates(&[log], SLICES);
-        (rates.into_iter().map(|rate| 1e9 / rate).collect(), moved)
+        (common_interval::rates(&[log], SLICES).into_iter().map(|rate| 1e9 / rate).collect(), moved)
     }
 }
 

@@ -81,8 +81,7 @@ pub(crate) fn run(
                 break;
             }
         }
-        let moved = member.has_moved();
-        (log, moved || !member.pinned)
+        (log, member.has_moved() || !member.pinned)
     });
     Read { rates, threads, moved }
 }
