@@ -75,7 +75,7 @@ fn slow_devices(machine: &Machine, (rated, configured): (u32, u32), names: &[Str
         .locate(place)
         .cite(text!("{who} support {rated} MT/s"), "machine.memory_devices[].rated_mt_s")
         .cite(text!("configured speed: {configured} MT/s"), "machine.memory_devices[].configured_mt_s");
-    // No specification lowers the speed of several devices on a channel further.
+    // A loss of more than a quarter is assumed to have another cause than several devices on a channel.
     let is_shared = share_channels(machine);
     let may_share = is_shared && configured * 4 >= rated * 3;
     if may_share && most.is_some() {
